@@ -106,3 +106,32 @@ func askSlowly(line string) string {
 	check(err)
 	return "done"
 }
+
+// The counts of calls and errors of a busy process are exact, although the rest is sampled.
+func TestBusy(t *testing.T) {
+	root(t)
+	part := play(t, "calls", 0)
+	s, err := Open(Options{PID: part.cmd.Process.Pid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	c := &counted{part, t, s}
+	before := c.now()
+	rounds, got := uint64(0), Counts{}
+	for end := time.Now().Add(time.Minute); (rounds == 0 || got.Scaled.Share() == 1) && time.Now().Before(end); rounds++ {
+		c.do("go")
+		got = c.now().Sub(before)
+	}
+	if share := got.Scaled.Share(); share <= 0 || share >= 1 {
+		t.Fatalf("the programs were attached for %v of the time, after %d rounds", share, rounds)
+	}
+	for name, want := range map[string]uint64{"getppid": plainCalls, "pwrite64": writeCalls, "preadv": readCalls, "recvfrom": againCalls, "fdatasync": failedCalls} {
+		if n := got.Calls[name].Calls; n != rounds*want {
+			t.Errorf("%s: %d calls, want %d", name, n, rounds*want)
+		}
+	}
+	if n := got.Failures[Failure{"fdatasync", "EBADF"}]; n != rounds*failedCalls {
+		t.Errorf("%d failures, want %d", n, rounds*failedCalls)
+	}
+}

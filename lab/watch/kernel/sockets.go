@@ -60,7 +60,7 @@ func (s *sockets) read(r *watch.Reading) error {
 	}
 	c := newCensus(s.t.inodes, r)
 	states := inetdiag.Only(inetdiag.Listen)
-	if r.At.Sub(s.all) >= socketsEvery {
+	if s.all.IsZero() || r.At.Sub(s.all) >= socketsEvery {
 		states, s.all = inetdiag.All, r.At
 	}
 	c.all = states == inetdiag.All

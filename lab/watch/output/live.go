@@ -22,6 +22,7 @@ var rows = []struct {
 	{"memory", [][2]string{{"rss_bytes", "RSS"}, {"pss_bytes", "PSS"}, {"vss_bytes", "VSS"}, {"faults_minor", "minor faults"}, {"faults_major", "major"}}},
 	{"threads", [][2]string{{"threads", ""}, {"switches_voluntary", "waits"}, {"switches_involuntary", "preempted"}, {"syscalls_read", "reads"}, {"syscalls_write", "writes"}}},
 	{"waits", [][2]string{
+		{"requests", "requests"},
 		{"syscalls_all", "system calls"},
 		{"sched_wait", "for a CPU"},
 		{"sched_wait_p99", "p99"},

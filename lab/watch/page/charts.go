@@ -50,12 +50,15 @@ type group struct {
 type plan struct {
 	title, text string
 	log         bool
+	threads     bool // seconds each second are a number of threads
 	figures     [][2]string
 }
 
-// looks are the styles of lines, in order. The last figure of a plan named "limit" or "quota" is
-// drawn as what was asked for.
-var looks = []string{"first", "second", "third", "fourth", "fifth"}
+// looks are the styles of lines, in order. Lines with the names of bounds have a style of their own.
+var (
+	looks  = []string{"first", "second", "third", "fourth", "fifth"}
+	bounds = []string{"limit", "quota", "goal"}
+)
 
 // groups returns the sections that have a chart.
 func (p *Page) groups() (list []group) {
@@ -92,7 +95,9 @@ func (p *Page) chart(c plan) (chart, bool) {
 		drawn[f[0]] = true
 		figure := p.known[f[0]]
 		print, by := printed(figure.Unit)
-		out.Print = print
+		if out.Print = print; c.threads {
+			out.Print = "count"
+		}
 		for _, name := range p.members(figure) {
 			values, title := p.series.values(name, by), cmp.Or(f[1], name)
 			if _, member, ok := watch.Family(name); ok {
@@ -102,7 +107,7 @@ func (p *Page) chart(c plan) (chart, bool) {
 				continue
 			}
 			look := looks[len(out.Lines)%len(looks)]
-			if f[1] == "limit" || f[1] == "quota" {
+			if slices.Contains(bounds, f[1]) {
 				look = "asked"
 			}
 			out.Lines = append(out.Lines, line{title, look, values})

@@ -8,9 +8,12 @@ import (
 // mostColumns limits the columns of the time axis: a screen cannot resolve more.
 const mostColumns = 480
 
-// bridged is the longest time between two readings of a figure that is drawn as a line, in
-// seconds: sources that cost much are read less often than others.
-const bridged = 3.5
+// A line is drawn between two readings of a figure that are so many seconds apart at most, or so
+// many columns: sources that cost much are read less often than others.
+const (
+	bridged        = 3.5
+	bridgedColumns = 3
+)
 
 // axis is the time axis of all charts.
 type axis struct {
@@ -36,7 +39,9 @@ type track struct {
 // mostTracks limits the figures: members of families appear as long as a watch lasts.
 const mostTracks = 1000
 
-func newSeries(every float64) *series { return &series{every: every, step: every, tracks: map[string]*track{}} }
+func newSeries(every float64) *series {
+	return &series{every: every, step: every, tracks: map[string]*track{}}
+}
 
 // add adds the values of a time.
 func (s *series) add(t float64, values map[string]float64) {
@@ -93,14 +98,14 @@ func (s *series) values(name string, by float64) []*float64 {
 	if one == nil {
 		return out
 	}
-	last := -1
+	last, most := -1, max(bridged, bridgedColumns*s.step)
 	for i, n := range one.counts {
 		if n == 0 {
 			continue
 		}
 		v := round(one.sums[i] / float64(n) * by)
 		from := i
-		if last >= 0 && float64(i-last)*s.step <= bridged {
+		if last >= 0 && float64(i-last)*s.step <= most {
 			from = last + 1
 		}
 		for k := from; k <= i; k++ {

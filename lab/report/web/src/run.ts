@@ -50,12 +50,19 @@ const prints = {
   share: (v: number) => `${digits(100 * v)} %`,
 };
 
+const binaries = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/** Returns the exponent of the binary unit in which bytes are printed. */
+function power(bytes: number): number {
+  let i = 0;
+  for (; bytes >= 999.5 && i < binaries.length - 1; i++) bytes /= 1024;
+  return i;
+}
+
 /** Prints bytes in binary units. */
 function binary(v: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let i = 0;
-  for (; v >= 999.5 && i < units.length - 1; i++) v /= 1024;
-  return `${digits(v)} ${units[i]}`;
+  const i = power(v);
+  return `${digits(v / 1024 ** i)} ${binaries[i]}`;
 }
 
 /** Styles of lines, which differ in colour and dashes. */
@@ -199,7 +206,13 @@ function marks(chart: Chart, hidden: Set<number>): number[] {
 }
 
 function scale(chart: Chart, hidden: Set<number>) {
-  const nothing = Math.max(...shownValues(chart, hidden), 0) === 0;
+  const highest = Math.max(...shownValues(chart, hidden), 0);
+  const nothing = highest === 0;
+  if (chart.print.startsWith("byte") && !nothing) {
+    const unit = 1024 ** power(highest);
+    const interval = oneTwoFive(highest / unit / 5) * unit;
+    return { type: "value", min: 0, interval, max: Math.ceil(highest / interval) * interval };
+  }
   if (!chart.log) return { type: "value", min: 0, splitNumber: 4, ...(nothing ? { max: 1, interval: 1 } : {}) };
   const ticks = marks(chart, hidden);
   return { type: "log", min: ticks[0], max: ticks.at(-1), axisTick: { show: false, customValues: ticks } };
@@ -244,11 +257,15 @@ function shades(element: HTMLElement, view: Run): Legend {
   return { recolor };
 }
 
+/** Returns the next number that is 1, 2 or 5 times a power of ten. */
+function oneTwoFive(v: number): number {
+  const unit = 10 ** Math.floor(Math.log10(v));
+  return [1, 2, 5, 10].find((m) => m * unit >= v)! * unit;
+}
+
 /** Returns a round number of columns for about the given seconds. */
 function nice(seconds: number, step: number): number {
-  const unit = 10 ** Math.floor(Math.log10(seconds));
-  const round = [1, 2, 5, 10].find((m) => m * unit >= seconds)! * unit;
-  return Math.max(1, Math.round(round / step));
+  return Math.max(1, Math.round(oneTwoFive(seconds) / step));
 }
 
 /** Returns a column of the time axis as text. */

@@ -15,17 +15,18 @@ import (
 
 const hostile = `</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`
 
-// Write writes the page of a watch of a kind: usual, nothing (no figure), long (a day), or
+// Write writes the page of a watch of a kind: usual, nothing (no figure), long (some hours), or
 // hostile (names full of markup).
 func Write(w io.Writer, kind string) error {
-	every, n, name := 200*time.Millisecond, 300, "shop"
+	// The steps are long, so that a slow machine does not make the sampler rest.
+	every, n, name := 2*time.Second, 300, "shop"
 	s := &invented{}
 	switch kind {
 	case "usual":
 	case "nothing":
 		n, s.silent = 1, true
 	case "long":
-		every, n = 10*time.Second, 8640
+		every, n = 10*time.Second, 1500
 	case "hostile":
 		name, s.peer = hostile, hostile
 	default:
@@ -70,7 +71,7 @@ func (s *invented) Sample(_ context.Context, r *watch.Reading) error {
 		s.began = r.At
 	}
 	t := r.At.Sub(s.began).Seconds()
-	load := 1.2 + math.Sin(t/9)
+	load := 1.2 + math.Sin(t/90)
 	for i, f := range watch.Figures() {
 		names := []string{f.Name}
 		if _, _, family := watch.Family(f.Name); family {
@@ -82,13 +83,13 @@ func (s *invented) Sample(_ context.Context, r *watch.Reading) error {
 		for k, name := range names {
 			scale := size(f.Unit) * (1 + float64((7*i+3*k)%5)/3)
 			if f.Counter {
-				r.Count(name, 0, scale*(1.2*t-9*math.Cos(t/9)+10))
+				r.Count(name, 0, scale*(1.2*t-90*math.Cos(t/90)+100))
 			} else {
 				r.Set(name, scale*load)
 			}
 		}
 	}
-	r.Set("goroutines", 40+20*t)
+	r.Set("goroutines", 40+6*t)
 	r.Count("requests", 0, 12_000*t)
 	if s.peer != "" {
 		r.Set(s.peer, load)
