@@ -8,9 +8,14 @@ MAKEFLAGS   += --no-print-directory
 MODULES  := . contrib examples/chi lab lab/diagnose/zoo peers
 PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./lab/diagnose/zoo/... ./peers/...
 PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
-# lab/stats has no goroutine, and its simulations take minutes under the detector. The tests of
-# lab/diagnose/zoo build servers, always without the detector.
-RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v -e /lab/stats -e /lab/diagnose/zoo)
+# The packages that the race detector looks at: those with tests. lab/stats has no goroutine, and
+# its simulations take minutes under the detector. The tests of lab/diagnose/zoo build servers, always
+# without the detector. Tests that only repeat code for the sake of documents, flags or other
+# processes do it once, in unit: see raced and slower in their packages.
+RACE      = $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PORTABLE) ./peers/internal/... | grep -v -e /lab/stats -e /lab/diagnose/zoo -e /internal/archtest)
+# The packages with assembly, and the one that uses them: nothing else knows the tag purego. With it the
+# standard library would be compiled anew as well, for every package that imports crypto.
+ASSEMBLY  = ./internal/http1/...
 WEB      := lab/report/web
 CLIENTS  := conformance/clients
 JS       := clients/js
@@ -22,6 +27,12 @@ FUZZTIME   ?= 10s
 SOAK       ?= 10m
 # How long the tests of one package may take; nothing is expected to.
 PATIENCE   ?= 30m
+# How many packages are tested at a time. Their tests wait more than they compute: two a CPU would
+# disturb each other.
+JOBS       ?= $(shell echo $$((($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2)))
+# check runs all of go vet over all packages; what go test runs of it would take minutes, once for
+# each way to compile.
+TESTFLAGS  ?= -p $(JOBS) -vet=off -timeout $(PATIENCE)
 CHROMIUM   ?= chromium
 
 # $(call say,TEXT) announces a step.
@@ -34,15 +45,17 @@ each = for m in $(1); do (cd $$m && $(2)) || { echo "failed in module $$m" >&2; 
 # $(call files,PATTERNS) lists the files that are written by hand.
 files = find . -type d \( -name '.?*' -o -name node_modules -o -name testdata -o -name dist -o -path ./results \) -prune -o -type f \( -false $(foreach p,$(1),-o -name '$(p)') \) -print0
 
-# $(call build,GOOS,GOARCH,PACKAGES) compiles for another system.
-build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go build $(3)
+# $(call build,GOOS,GOARCH,PACKAGES) compiles for another system. go list -export compiles like go
+# build, but links nothing, which takes a second for each of eighty commands: two are linked.
+build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go list -export -f '{{.Export}}' $(3) >/dev/null; \
+	CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go build ./examples/hello ./lab/cmd/redline
 
 # sums lists the checksum of every file of the checkout but the one that any go
 # command may add to.
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients js gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak full h2spec conformance-h2 mcp clients js gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,20 +83,23 @@ unit:
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
-	@go test -timeout $(PATIENCE) $(PACKAGES)
-	@GOWORK=off go -C conformance test -timeout $(PATIENCE) .
+	@go test $(TESTFLAGS) $(PACKAGES)
+	@GOWORK=off go -C conformance test $(TESTFLAGS) .
 
 race:
 	@$(call say,tests with the race detector)
 	@tools/need gcc gcc libc6-dev
-	@CGO_ENABLED=1 go test -race -timeout $(PATIENCE) $(RACE)
+	@CGO_ENABLED=1 go test -race $(TESTFLAGS) $(RACE)
 
 chaos:
 	@$(call say,hostile clients with the race detector)
-	@CGO_ENABLED=1 go test -race -count=1 -timeout 10m -run '^TestSoak$$' . -soak 2m
+	@CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 10m -run '^TestSoak$$' . -soak 2m
 
 soak: ## have hostile clients at the engine for SOAK (10m)
 	@go test -v -count=1 -timeout 0 -run '^TestSoak$$' . -soak $(SOAK)
+
+full: ## run the engine's long tables whole on every transport, and bodies of a gibibyte
+	@go test -count=1 -timeout $(PATIENCE) . -full
 
 h2spec: ## hold every transport against h2spec, in clear and over TLS
 	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -run '^TestH2spec$$' . -full
@@ -175,8 +191,8 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@$(call files,*.go *.md *.ts *.mjs *.css *.html *.yaml *.yml Makefile) | xargs -0 $(BIN)/misspell -error -i rela
 	@$(call build,linux,arm64,$(PACKAGES))
 	@$(call build,darwin,arm64,$(PORTABLE))
-	@$(call say,build without assembly)
-	@go build -tags purego $(PACKAGES)
+	@$(call say,tests without assembly)
+	@go test -tags purego $(TESTFLAGS) $(ASSEMBLY)
 	@$(call say,install from outside)
 	@tools/install
 	@$(call say,requirements)

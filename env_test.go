@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,6 +25,16 @@ import (
 
 // patience bounds every wait; nothing is expected to take it.
 const patience = time.Minute
+
+// full makes long tables and bodies whole on every transport: make full.
+var full = flag.Bool("full", false, "run the long tables whole on every transport, and bodies of a gibibyte")
+
+// turn reports whether it is a transport's turn to take a row of a long table. Each row is taken
+// once, and each transport takes every fourth; with -full each transport takes each row.
+func turn(transport redline.Transport, row int) bool {
+	all := append(slices.Clone(transports()), overTLS)
+	return *full || row%len(all) == slices.Index(all, transport)
+}
 
 // transports are those that this system allows.
 var transports = sync.OnceValue(func() (names []redline.Transport) {

@@ -231,15 +231,25 @@ func (c *client) wantServed(path, body string, began time.Time) {
 // TestShutdownSilentClient does not wait for long for a client that has connected
 // and says nothing.
 func TestShutdownSilentClient(t *testing.T) {
-	onEach(t, func(t *testing.T, transport redline.Transport) {
+	noLeaks(t)
+	type silent struct {
+		c    *client
+		down chan error
+	}
+	var all []silent // their servers wait for them at the same time
+	for _, transport := range append(slices.Clone(transports()), overTLS) {
 		r := serve(t, &redline.Server{Transport: transport, Native: text("x")})
-		c := r.dial()
+		s := silent{r.dial(), make(chan error, 1)}
 		until(t, "it is accepted", func() bool { return r.Stats().Open == 1 })
-		if err := r.shutdown(patience); err != nil {
+		go func() { s.down <- r.shutdown(patience) }()
+		all = append(all, s)
+	}
+	for _, s := range all {
+		if err := receive(t, s.down, "Shutdown returns"); err != nil {
 			t.Error(err)
 		}
-		c.wantGone()
-	})
+		s.c.wantGone()
+	}
 }
 
 // TestConnState follows connections through their states.

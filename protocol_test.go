@@ -156,8 +156,11 @@ func wantRefusal(t *testing.T, ref string, c *client, status int) {
 func TestMalformed(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, seen := counted(t, transport, redline.Limits{})
-		for _, m := range malformed {
-			for _, in := range [][]string{{m.in + smuggled}, {m.in, smuggled}, {m.in[:len(m.in)/2], m.in[len(m.in)/2:] + smuggled}} {
+		for i, m := range malformed {
+			for j, in := range [][]string{{m.in + smuggled}, {m.in, smuggled}, {m.in[:len(m.in)/2], m.in[len(m.in)/2:] + smuggled}} {
+				if slower > 1 && !turn(transport, i+j) {
+					continue // the race detector finds nothing in bytes
+				}
 				c := r.dial()
 				for _, part := range in {
 					if _, err := io.WriteString(c.Conn, part); err != nil {

@@ -2,10 +2,12 @@ package redline_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,10 +106,16 @@ func crowd(r *running, clients int, requests string) (all []*client) {
 // was read at once. What the handler itself holds is not the connection's.
 func TestSlowReadersMemory(t *testing.T) {
 	const clients = 100
-	for name, k := range largeAnswers() {
+	answers := largeAnswers()
+	for row, name := range slices.Sorted(maps.Keys(answers)) {
+		k := answers[name]
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, transport redline.Transport) {
-				s := &redline.Server{Transport: transport, StallTimeout: -1, Loops: 1}
+				if slower > 1 && !turn(transport, row) {
+					t.Skip("under the race detector, which holds memory itself, each kind of answer is for one transport")
+				}
+				// Clients may be long in asking on a machine that is busy.
+				s := &redline.Server{Transport: transport, ReadHeaderTimeout: -1, StallTimeout: -1, IdleTimeout: -1, Loops: 1}
 				if k.native != nil {
 					s.Native = k.native
 				} else {

@@ -19,12 +19,13 @@ import (
 )
 
 var (
-	soakTime = flag.Duration("soak", 10*time.Second, "duration of TestSoak, all transports together")
+	soakTime = flag.Duration("soak", usualSoak, "duration of TestSoak, all transports together")
 	soakOnly = flag.String("soak.only", "", "the one thing that TestSoak's clients do; empty is everything")
 	soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's clients do; 0 chooses, and says what")
 )
 
 const (
+	usualSoak   = 10 * time.Second
 	soakClients = 48
 	soakPart    = 8 << 10 // of a large response
 	soakParts   = 64
@@ -53,6 +54,9 @@ const (
 // with the same handlers and short deadlines, may cut whom it likes, and its hooks
 // close connections. Then everything has to be back where it was.
 func TestSoak(t *testing.T) {
+	if slower > 1 && *soakTime == usualSoak {
+		t.Skip("under the race detector make chaos runs it, for longer")
+	}
 	seed := *soakSeed
 	if seed == 0 {
 		seed = rand.Uint64()

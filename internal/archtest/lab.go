@@ -64,6 +64,10 @@ var labRows = []Row{
 		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
 		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
 	},
+	{
+		Package: "~/lab/watch/page", May: []string{"~/lab/watch", "~/lab/watch/output", "~/lab/watch/page/internal/...", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives events, and reads nothing of the process",
+	},
 	// The trace, from the ground up.
 	{
 		Package: "~/lab/trace", May: []string{"golang.org/x/exp/trace", "github.com/HdrHistogram/..."}, Never: performsIO,
@@ -88,10 +92,6 @@ var labRows = []Row{
 		Why: "a process is read from outside: through /proc alone, without a connection to it",
 	},
 	{
-		Package: "~/lab/profile/query", May: []string{"github.com/google/pprof/profile"}, Never: performsIO,
-		Why: "questions to a profile are calculation",
-	},
-	{
 		Package: "~/lab/profile/symbols", May: []string{"github.com/ianlancetaylor/demangle"}, Never: performsIO, Tests: []string{"os/..."},
 		Why: "it reads bytes that its user has opened, and decides nothing about where they come from",
 	},
@@ -102,7 +102,7 @@ var labRows = []Row{
 	{
 		Package: "~/lab/profile/stacks",
 		May:     []string{"~/lab/profile/perfevent", "~/lab/profile/symbols", "~/lab/internal/procfs", "github.com/google/pprof/profile", "golang.org/x/sys/unix"},
-		Never:   []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec", "~/lab/profile/query"}, Raw: true,
+		Never:   []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
 		Why: "a process is observed by the kernel: it needs no connection, and no other program",
 	},
 
@@ -130,7 +130,7 @@ var labRows = []Row{
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
 
 	// Profiles, from the ground up.
-	{Package: "~/lab/profile/frames", May: []string{"~/lab/profile/query"}, Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
+	{Package: "~/lab/profile/frames", Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
 	{
 		Package: "~/lab/profile/tree", May: []string{"~/lab/profile", "~/lab/profile/frames", "~/lab/report", "github.com/google/pprof/profile"}, Never: performsIO,
 		Tests: []string{"~/lab/profile/profiletest"}, Why: "the evaluation of a profile is calculation",

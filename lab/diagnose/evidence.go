@@ -33,6 +33,7 @@ type Server struct {
 	Procs    int               `json:"procs,omitempty"`    // GOMAXPROCS in force
 	Quota    float64           `json:"quota,omitempty"`    // of its control group, in CPUs; 0: none
 
+	HugePages     string  `json:"huge_pages,omitempty"`      // the kernel's transparent huge pages: always, madvise or never; empty: unknown
 	MemoryLimit   float64 `json:"memory_limit,omitempty"`    // of its control group, bytes; 0: none
 	FileLimit     float64 `json:"file_limit,omitempty"`      // soft RLIMIT_NOFILE; 0: unknown
 	GOGC          int     `json:"gogc,omitempty"`            // in force; 0: unknown

@@ -36,7 +36,9 @@ type Stack struct {
 	Frames []Frame `json:"frames"` // innermost first
 	Weight float64 `json:"weight"`
 	State  string  `json:"state,omitempty"` // of goroutines: running, runnable, syscall or waiting
-	Wait   string  `json:"wait,omitempty"`  // of waiting goroutines: the reason as the runtime names it, such as "sync.Mutex.Lock"
+	Wait   string  `json:"wait,omitempty"`  // of waiting goroutines: the reason as the runtime names it, such as "sync.Mutex.Lock", or "timer"
+
+	Objects float64 `json:"objects,omitempty"` // of allocations: their number, as the weight is their bytes; 0: unknown
 }
 
 // Stacks are the stacks of one profile.

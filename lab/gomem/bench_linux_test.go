@@ -53,24 +53,26 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // BenchmarkGoroutines measures a snapshot of goroutines that wait: the stacks of the snapshot
-// before are used again, or not.
+// before are used again, or not. They wait for one channel, or each for a timer and a context.
 func BenchmarkGoroutines(b *testing.B) {
-	for _, n := range []int{100, 1000, 10_000} {
-		x := start(b, build(b, "blocked", nil, nil))
-		x.own("spawn", n)
-		p := x.open()
-		for _, again := range []bool{true, false} {
-			b.Run(fmt.Sprintf("%d/reuse=%v", n, again), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if !again {
-						clear(p.snaps.last)
+	for _, wait := range []string{"spawn", "timers"} {
+		for _, n := range []int{100, 1000, 10_000} {
+			x := start(b, build(b, "blocked", nil, nil))
+			x.own(wait, n)
+			p := x.open()
+			for _, again := range []bool{true, false} {
+				b.Run(fmt.Sprintf("%s/%d/reuse=%v", wait, n, again), func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						if !again {
+							clear(p.snaps.last)
+						}
+						if _, err := p.Goroutines(SnapshotOptions{}); err != nil {
+							b.Fatal(err)
+						}
 					}
-					if _, err := p.Goroutines(SnapshotOptions{}); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
+				})
+			}
 		}
 	}
 }

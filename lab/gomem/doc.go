@@ -69,6 +69,8 @@
 //   - A goroutine and its stack in a [Snapshot] are of one moment: both are read again, and the
 //     stack is dropped if the goroutine has run in between. Different goroutines are of different
 //     moments. Goroutines that run have no stack: it is in the registers of a thread.
+//   - Goroutine.Timed tells waits for timers from those for channels, as far as the runtime does
+//     (Go 1.23). What a goroutine waits for is of the same moment as its stack.
 //   - [Sites] of the heap are those of a complete cycle, as with runtime/pprof, and estimates from
 //     samples.
 //   - [States] are taken one after the other, at most once a second. Above 16,384 goroutines they

@@ -41,7 +41,7 @@ func (im *image) debugLayout() (l layout, err error) {
 		}
 		for _, w := range s.fields {
 			for _, path := range w.paths {
-				if p, ok := d.path(off, path); ok {
+				if p, ok := d.path(off, path); ok && fits(w.name, p.Size) {
 					l[w.name] = p
 					break
 				}

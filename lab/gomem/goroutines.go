@@ -158,30 +158,37 @@ const (
 	fCreated
 	fEntry
 	fThread
+	fList
 	fields
 )
 
 // fieldNames are those of the fields in a layout.
 var fieldNames = [fields]string{
 	"g.atomicstatus", "g.goid", "g.sched.sp", "g.sched.pc", "g.sched.lr", "g.syscallsp", "g.syscallpc", "g.stack.lo", "g.stack.hi",
-	"g.waitreason", "g.waitsince", "g.trackingSeq", "g.gopc", "g.startpc", "g.m",
+	"g.waitreason", "g.waitsince", "g.trackingSeq", "g.gopc", "g.startpc", "g.m", "g.waiting",
 }
 
-// objects is what is read of each goroutine's object.
+// objects is what is read of each object of one type.
 type objects struct {
-	from, size int           // the part that has all fields
-	places     [fields]place // relative to from; those that are not known have no size
+	from, size int     // the part that has all fields
+	places     []place // relative to from; those that are not known have no size
 }
 
-func newObjects(l layout) objects {
-	var f objects
-	f.from, f.size = span(l, fieldNames[:]...)
-	for i, name := range fieldNames {
+func newObjects(l layout, names []string) objects {
+	f := objects{places: make([]place, len(names))}
+	f.from, f.size = span(l, names...)
+	for i, name := range names {
 		if at, ok := l[name]; ok {
 			f.places[i] = place{at.Offset - f.from, at.Size}
 		}
 	}
 	return f
+}
+
+// get returns a field of an object whose part begins with b, or 0 if the layout does not have it.
+func (f *objects) get(b []byte, field int) uint64 {
+	at := f.places[field]
+	return number(b[at.Offset : at.Offset+at.Size])
 }
 
 // An object is the part of a goroutine's object (runtime.g) that was read.
@@ -190,11 +197,7 @@ type object struct {
 	bytes []byte
 }
 
-// get returns a field, or 0 if the layout does not have it.
-func (o object) get(field int) uint64 {
-	at := o.p.snaps.objects.places[field]
-	return number(o.bytes[at.Offset : at.Offset+at.Size])
-}
+func (o object) get(field int) uint64 { return o.p.snaps.objects.get(o.bytes, field) }
 
 func (o object) status() uint64 { return o.get(fStatus) &^ gScan }
 
@@ -214,7 +217,7 @@ func (o object) seen() seen {
 	s.Lo, s.Hi = o.get(fLow), o.get(fHigh)
 	switch s.status {
 	case gWaiting, gLeaked, gRunnable, gPreempted:
-		s.PC, s.SP, s.LR = o.get(fPC), o.get(fSP), o.get(fLR)
+		s.PC, s.SP, s.LR, s.list = o.get(fPC), o.get(fSP), o.get(fLR), o.get(fList)
 	case gSyscall:
 		s.PC, s.SP, s.Syscall = o.get(fSyscallPC), o.get(fSyscallSP), true
 	}

@@ -110,6 +110,17 @@ var structures = []struct {
 		{name: "g.atomicstatus", paths: []string{"atomicstatus"}},
 		{name: "g.waitreason", paths: []string{"waitreason"}},
 		{name: "g.startpc", paths: []string{"startpc"}},
+		{name: "g.waiting", paths: []string{"waiting"}},
+	}},
+	{"runtime.sudog", []want{
+		{name: "sudog.waitlink", paths: []string{"waitlink"}},
+		{name: "sudog.c", paths: []string{"c.maybeTraceablePtr.vu", "c"}},
+	}},
+	{"runtime.hchan", []want{
+		{name: "hchan.timer", paths: []string{"timer"}},
+		{name: "hchan.dataqsiz", paths: []string{"dataqsiz"}},
+		{name: "hchan.elemsize", paths: []string{"elemsize"}},
+		{name: "hchan.sendq.first", paths: []string{"sendq.first"}},
 	}},
 	{"runtime.bucket", []want{
 		{name: "bucket.allnext", paths: []string{"allnext"}},
@@ -134,7 +145,7 @@ var structures = []struct {
 }
 
 // optional lists fields that some versions of Go lack without a figure being missing.
-var optional = []string{"sched.gFree.n", "sched.gFree.stack", "sched.gFree.noStack", "sched.nGsyscallNoP"}
+var optional = []string{"sched.gFree.n", "sched.gFree.stack", "sched.gFree.noStack", "sched.nGsyscallNoP", "hchan.timer"}
 
 // The variables of the runtime that are read. The first word of a field's name says in which
 // of them it is.
@@ -202,11 +213,16 @@ func (l layout) check() error {
 		if p.Offset < 0 || p.Size <= 0 || p.Offset > maxObject || p.Size > maxObject {
 			return fmt.Errorf("%w: %s is at offset %d and has %d bytes", ErrLayout, name, p.Offset, p.Size)
 		}
-		if name != "memstats.heapStats" && !strings.HasPrefix(name, "mem.") && !slices.Contains([]int{1, 2, 4, 8}, p.Size) {
+		if !fits(name, p.Size) {
 			return fmt.Errorf("%w: %s has %d bytes and is no number", ErrLayout, name, p.Size)
 		}
 	}
 	return nil
+}
+
+// fits reports whether a field may have a size: most are numbers.
+func fits(name string, size int) bool {
+	return name == "memstats.heapStats" || strings.HasPrefix(name, "mem.") || slices.Contains([]int{1, 2, 4, 8}, size)
 }
 
 // layouts.json has what a binary without debugging information or symbols does not tell. It is

@@ -156,7 +156,7 @@ func (c *collector) profile() (*profile.Profile, error) {
 // Labels of the samples of [Profile] and [Wall].
 const (
 	LabelState = "state" // Goroutine.State
-	LabelWait  = "wait"  // Goroutine.Reason
+	LabelWait  = "wait"  // Goroutine.Reason, or WaitTimer
 )
 
 // Profile returns a snapshot as a profile in the format of pprof: one sample type,
@@ -192,7 +192,7 @@ func addSnapshot(c *collector, sums map[*profile.Sample]float64, s *Snapshot, we
 	row := 0 // goroutines one after the other that do the same, as most do
 	for i := range s.Goroutines {
 		g := &s.Goroutines[i]
-		is := group{g.Stack, g.State, g.Reason}
+		is := group{g.Stack, g.State, g.wait()}
 		if is.stack == nil {
 			is.stack = c.syms.began(g)
 		}

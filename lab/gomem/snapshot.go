@@ -18,6 +18,12 @@ type Goroutine struct {
 	// Reason is what a waiting goroutine waits for, in the runtime's words: "chan receive". It is
 	// empty if it is unknown.
 	Reason string
+	// Timed is set if the goroutine receives from a channel of time.After, time.Timer or
+	// time.Ticker, and from no other channel on which a goroutine could hand something over: others
+	// in its select, 8 channels at most, have no buffer and empty elements, as that of
+	// context.Context.Done. It is not known, and not set, of programs that Go 1.22 built, or that
+	// run with GODEBUG=asynctimerchan=1, the default if the go line of go.mod is older than 1.23.
+	Timed bool
 	// Waiting is for how long the goroutine has been in this wait or system call at least. The
 	// runtime notes it in each cycle of its collector: it is unknown until the first one.
 	Waiting Value
@@ -72,6 +78,7 @@ func (o SnapshotOptions) bound() SnapshotOptions {
 // two readings: trackingSeq counts how often it has left a CPU, modulo 256.
 type seen struct {
 	id, status, tracking uint64
+	list                 uint64 // address of the list of channels that it waits for, or 0
 	functab.Start
 	goroutine Goroutine
 	known     bool // goroutine is what it was when this was read
@@ -79,7 +86,7 @@ type seen struct {
 }
 
 func (s *seen) same(t *seen) bool {
-	return s.id == t.id && s.status == t.status && s.tracking == t.tracking && s.Start == t.Start
+	return s.id == t.id && s.status == t.status && s.tracking == t.tracking && s.list == t.list && s.Start == t.Start
 }
 
 // snapshots is what is kept between snapshots.
@@ -93,6 +100,8 @@ type snapshots struct {
 	again batch
 	pcs   []uint64
 
+	links, channels []link // what is followed from goroutines
+
 	objects objects
 }
 
@@ -103,7 +112,7 @@ type snapshots struct {
 // The error is [ErrGone], [ErrLayout] or of the kernel.
 func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	began := time.Now()
-	if p.snaps.objects = newObjects(p.layout); !p.has(fieldNames[:fNeeded]...) || p.snaps.objects.size > maxSpan {
+	if p.snaps.objects = newObjects(p.layout, fieldNames[:]); !p.has(fieldNames[:fNeeded]...) || p.snaps.objects.size > maxSpan {
 		return Snapshot{}, fmt.Errorf("read the goroutines: %w: runtime.g of %s lacks some of %v", ErrLayout, p.info.Version, fieldNames[:fNeeded])
 	}
 	syms, err := p.symbolize()
@@ -286,12 +295,16 @@ func (p *Process) readObjects(b *batch, order []int32) ([]int, error) {
 	return slots, p.mem.read(b)
 }
 
-// follow reads the stacks of some goroutines, and then looks whether they have run meanwhile.
+// follow reads the stacks of some goroutines, and what they wait for, and then looks whether they
+// have run meanwhile.
 func (p *Process) follow(run []int32) error {
 	k := &p.snaps
 	const each = chunkSize / firstRead
 	for part := range slices.Chunk(run, each) {
 		if err := p.followSome(part); err != nil {
+			return err
+		}
+		if err := p.findTimers(part); err != nil {
 			return err
 		}
 		slots, err := p.readObjects(&k.again, part)
@@ -301,7 +314,7 @@ func (p *Process) follow(run []int32) error {
 		for i, at := range slots {
 			is, last := p.object(&k.again, at).seen(), &k.last[part[i]]
 			if !is.same(last) {
-				last.goroutine.Stack, last.moved = nil, true
+				last.goroutine.Stack, last.goroutine.Timed, last.moved = nil, false, true
 			}
 		}
 	}

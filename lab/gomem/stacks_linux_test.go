@@ -22,7 +22,15 @@ var blocked = map[string]int{
 	"main.waitSyscall syscall":             2,
 	"main.waitCond sync.Cond.Wait":         3,
 	"main.waitGroup sync.WaitGroup.Wait":   2,
-	"main.waitTimer chan receive":          1,
+	"main.waitTimer timer":                 1,
+	"main.waitAfter timer":                 3,
+	"main.waitTicker timer":                2,
+	"main.waitEight timer":                 2,
+	"main.waitNine select":                 2,
+	"main.waitDone chan receive":           2,
+	"main.waitSemaphore select":            4,
+	"main.waitHandOver select":             2,
+	"main.waitJob select":                  3,
 	"main.waitNil chan receive (nil chan)": 2,
 	"main.waitNothing select (no cases)":   2,
 	"main.waitGeneric[...] chan receive":   5,
@@ -50,7 +58,7 @@ func census(s Snapshot) map[string]int {
 	for i := range s.Goroutines {
 		g := &s.Goroutines[i]
 		if f := innermost(g); f != "" && f != "main.main" {
-			why := g.Reason
+			why := g.wait()
 			if g.State != "waiting" {
 				why = g.State
 			}

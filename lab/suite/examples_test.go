@@ -23,6 +23,7 @@ const (
 // TestExamplesDoTheSameWork builds and starts the examples of docs/subjects.md, and checks
 // every workload that they declare.
 func TestExamplesDoTheSameWork(t *testing.T) {
+	once(t)
 	for _, example := range []struct{ name, runtime, version string }{
 		{"go", "go", "version"},
 		{"node", "node", "--version"},

@@ -122,6 +122,7 @@ func TestVariedRequestsDiffer(t *testing.T) {
 }
 
 func TestBenchMeasuresAtShareOfLimit(t *testing.T) {
+	once(t)
 	for _, among := range []bool{true, false} {
 		c := catalogueOf(t, "good")
 		c.external[floorName] = c.external["good"].renamed(floorName)
@@ -169,6 +170,7 @@ func (s *Subject) renamed(name string) *Subject {
 // connections can carry: it is reported as short, runs once, and has no figures. A run
 // that the machine disturbed is not reported as short.
 func TestSubjectsThatAreTooSlow(t *testing.T) {
+	once(t)
 	c := catalogueOf(t, "good", "sleeps")
 	c.external[floorName] = c.external["good"].renamed(floorName)
 	cfg := configOf(t, "good", "sleeps")
@@ -319,6 +321,7 @@ func TestGuardEndsBackends(t *testing.T) {
 }
 
 func TestBenchMeasuresMixed(t *testing.T) {
+	once(t)
 	cfg := configOf(t, "asks")
 	cfg.Workloads = []string{"mixed-300us"}
 	cfg.Window = pace.Window(400 * time.Millisecond)

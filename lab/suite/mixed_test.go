@@ -58,6 +58,7 @@ func TestPageParts(t *testing.T) {
 
 // TestBenchMeasuresSizes measures the mix, and one workload of each kind.
 func TestBenchMeasuresSizes(t *testing.T) {
+	once(t)
 	cfg := configOf(t, "sizes")
 	cfg.Workloads = []string{"mix", "get256k", "post20k"}
 	cfg.Window = pace.Window(300 * time.Millisecond)

@@ -27,6 +27,7 @@ func hasPostgres() error {
 // TestBenchAsksPostgres starts a server and checks its CPU, which includes that of its
 // processes for connections. compareNow checks that it has ended.
 func TestBenchAsksPostgres(t *testing.T) {
+	once(t)
 	if err := hasPostgres(); err != nil {
 		t.Skip(err)
 	}

@@ -115,6 +115,7 @@ func TestHandshakesAreChecked(t *testing.T) {
 // TestBenchMeasuresOverTLS runs every workload over TLS on the subject nethttp, and fasthttp
 // beside it, which has no HTTP/2. compareNow checks that the certificate is removed.
 func TestBenchMeasuresOverTLS(t *testing.T) {
+	once(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +143,7 @@ var large = []string{"h2-upload", "h2-download"}
 
 // TestBenchMeasuresLargeBodies runs them on one connection.
 func TestBenchMeasuresLargeBodies(t *testing.T) {
+	once(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +175,7 @@ func checkRuns(t *testing.T, f *results.File) {
 
 // TestForeignServersOverTLS checks nginx and h2o with their configurations for TLS.
 func TestForeignServersOverTLS(t *testing.T) {
+	once(t)
 	for _, program := range []string{"nginx", "h2o"} {
 		t.Run(program, func(t *testing.T) {
 			if _, err := exec.LookPath(program); err != nil {

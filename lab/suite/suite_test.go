@@ -134,6 +134,7 @@ func TestBenchMeasures(t *testing.T) {
 }
 
 func TestBenchMeasuresOpenLoops(t *testing.T) {
+	once(t)
 	cfg := configOf(t, "good")
 	cfg.Workloads = []string{"half", "rate20k"}
 	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good"), nil)
@@ -171,6 +172,7 @@ func TestBenchMeasuresOpenLoops(t *testing.T) {
 }
 
 func TestBenchMeasuresIdleConnections(t *testing.T) {
+	once(t)
 	cfg := configOf(t, "good", "closes")
 	cfg.Workloads = []string{"idle"}
 	// The idle timeout expires after all connections are open, however long that takes,

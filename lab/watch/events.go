@@ -9,8 +9,8 @@ import (
 // The sources of the figures that only the kernel's events have.
 const (
 	ofCalls   = "eBPF: raw tracepoint sys_exit"
-	ofThreads = "eBPF: sched_wakeup, sched_switch"
-	ofSockets = "eBPF: sock_send_length, sock_recv_length"
+	ofThreads = "eBPF, sampled: sched_wakeup, sched_switch"
+	ofSockets = "eBPF, sampled: sock_send_length, sock_recv_length"
 	ofStates  = "eBPF: inet_sock_set_state"
 )
 
@@ -25,7 +25,7 @@ var eventFigures = []Figure{
 	{"syscalls{call}", PerSecond, true, ofCalls, "system calls by name, those that are frequent; `other` is all that have no counter of their own"},
 	{"syscall_errors", PerSecond, true, ofCalls, "system calls that failed, without EAGAIN"},
 	{"syscall_again", PerSecond, true, ofCalls, "system calls that failed with EAGAIN"},
-	{"syscall_time{call}", Share, true, "eBPF: sys_enter, sys_exit, sched_switch", "seconds each second in the call, summed over threads; the CPU time in it is an estimate above 5,000 calls/s; a call counts when it returns"},
+	{"syscall_time{call}", Share, true, "eBPF, sampled: sys_enter, sys_exit, sched_switch", "seconds each second in the call, summed over threads; a call counts when it returns"},
 	{"syscall_bytes{call}", Bytes, false, ofCalls, "mean bytes of a read, write, send or receive that moved some"},
 	{"blocked{call}", Share, true, ofThreads, "seconds each second that threads were blocked, by the call they were in; `none` is outside of calls, as for a page fault"},
 	{"sched_wait", Share, true, ofThreads, "seconds each second that threads could run and waited for a CPU, summed over threads"},
@@ -45,12 +45,12 @@ var eventFigures = []Figure{
 	{"tcp_receives", PerSecond, true, ofSockets, "receives of TCP sockets that returned data"},
 	{"tcp_send_bytes", Bytes, false, ofSockets, "mean bytes of a send"},
 	{"tcp_receive_bytes", Bytes, false, ofSockets, "mean bytes of a receive"},
-	{"tcp_unread_p50", Seconds, false, "eBPF: sk_data_ready, sock_recv_length", "median time for which data that had arrived waited to be read"},
-	{"tcp_unread_p99", Seconds, false, "eBPF: sk_data_ready, sock_recv_length", "99th percentile of the same"},
+	{"tcp_unread_p50", Seconds, false, "eBPF, sampled: sk_data_ready, sock_recv_length", "median time for which data that had arrived waited to be read"},
+	{"tcp_unread_p99", Seconds, false, "eBPF, sampled: sk_data_ready, sock_recv_length", "99th percentile of the same"},
 	{"tcp_resends", PerSecond, true, "eBPF: tcp_retransmit_skb", "segments sent again, also by sockets that live for less than a sample"},
 	{"tcp_resets_sent", PerSecond, true, "eBPF: tcp_send_reset", "connections that were reset from this side"},
 	{"tcp_resets_received", PerSecond, true, "eBPF: tcp_receive_reset", "connections that the peer reset"},
-	{"tcp_windows_closed", PerSecond, true, "eBPF: sock_send_length, snd_wnd", "sends that were refused while the peer accepted no more data"},
+	{"tcp_windows_closed", PerSecond, true, "eBPF, sampled: sock_send_length, snd_wnd", "sends that were refused while the peer accepted no more data"},
 	{"accepts", PerSecond, true, ofCalls, "connections that accept or accept4 returned; not those of io_uring"},
 	{"connects", PerSecond, true, ofStates, "TCP connections that the process began to open"},
 	{"connects_failed", PerSecond, true, ofStates, "TCP connections that were not established"},
@@ -62,6 +62,8 @@ var eventFigures = []Figure{
 	{"peer_wait{peer}", Seconds, false, ofSockets + ", sk_data_ready", "mean time from the last byte sent to the first byte that arrived next"},
 	{"peer_wait_p99{peer}", Seconds, false, ofSockets + ", sk_data_ready", "99th percentile of the same"},
 	{"kernel_cpu{part}", Cores, true, "eBPF: CPU clock at 99 Hz, /proc/kallsyms", "CPU time in the kernel by part, an estimate from stacks"},
+	{"requests", PerSecond, true, ofSockets + "; or a sampler that knows the server", "requests answered: sends that followed data from the client, on TCP connections that were accepted; several requests at once, by pipelining or HTTP/2, count as one"},
+	{"bpf_observed", Share, false, "eBPF", "share of the time in which the sampled figures were counted; below 1 they are scaled"},
 	{"bpf_lost", PerSecond, true, "eBPF", "events that could not be counted"},
 }
 

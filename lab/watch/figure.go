@@ -42,8 +42,8 @@ var processFigures = []Figure{
 	{"pss_bytes", Bytes, false, "/proc/PID/smaps_rollup, once a second", "resident memory, with shared pages divided among those who share them"},
 	{"processes", Count, false, "/proc/PID/stat", "processes that are watched"},
 	{"threads", Count, false, "/proc/PID/status", "threads"},
-	{"switches_voluntary", PerSecond, true, "/proc/PID/task/TID/status", "context switches because a thread waited"},
-	{"switches_involuntary", PerSecond, true, "/proc/PID/task/TID/status", "context switches because a thread was preempted"},
+	{"switches_voluntary", PerSecond, true, "/proc/PID/task/TID/status, once a second", "context switches because a thread waited"},
+	{"switches_involuntary", PerSecond, true, "/proc/PID/task/TID/status, once a second", "context switches because a thread was preempted"},
 	{"faults_minor", PerSecond, true, "field 10 of /proc/PID/stat", "page faults without disk access"},
 	{"faults_major", PerSecond, true, "field 12 of /proc/PID/stat", "page faults that read a disk"},
 	{"oom_score", Score, false, "/proc/PID/oom_score", "how soon the kernel kills the process when memory is short, 0 to 1000; the highest of several"},
@@ -66,22 +66,25 @@ var descriptorFigures = []Figure{
 	{"descriptors_other", Count, false, "links in /proc/PID/fd", "all other descriptors, such as timerfd and pidfd"},
 }
 
-const diag = "netlink sock_diag(7)"
+const (
+	diag     = "netlink sock_diag(7)"
+	diagEach = diag + ", once a second"
+)
 
 var tcpFigures = []Figure{
-	{"tcp_established", Count, false, diag, "connections in ESTABLISHED"},
-	{"tcp_syn_sent", Count, false, diag, "connections in SYN_SENT"},
-	{"tcp_syn_recv", Count, false, diag, "connections in SYN_RECV on the addresses that the process listens on"},
-	{"tcp_fin_wait1", Count, false, diag, "connections in FIN_WAIT1"},
-	{"tcp_fin_wait2", Count, false, diag, "connections in FIN_WAIT2"},
-	{"tcp_close_wait", Count, false, diag, "connections in CLOSE_WAIT: the peer has closed, the process has not"},
-	{"tcp_last_ack", Count, false, diag, "connections in LAST_ACK"},
-	{"tcp_closing", Count, false, diag, "connections in CLOSING"},
+	{"tcp_established", Count, false, diagEach, "connections in ESTABLISHED"},
+	{"tcp_syn_sent", Count, false, diagEach, "connections in SYN_SENT"},
+	{"tcp_syn_recv", Count, false, diagEach, "connections in SYN_RECV on the addresses that the process listens on"},
+	{"tcp_fin_wait1", Count, false, diagEach, "connections in FIN_WAIT1"},
+	{"tcp_fin_wait2", Count, false, diagEach, "connections in FIN_WAIT2"},
+	{"tcp_close_wait", Count, false, diagEach, "connections in CLOSE_WAIT: the peer has closed, the process has not"},
+	{"tcp_last_ack", Count, false, diagEach, "connections in LAST_ACK"},
+	{"tcp_closing", Count, false, diagEach, "connections in CLOSING"},
 	{"tcp_listen", Count, false, diag, "listening sockets"},
-	{"tcp_time_wait", Count, false, diag + ", once a second", "connections in TIME_WAIT on the addresses that the process listens on; they belong to no process"},
-	{"tcp_retransmits", PerSecond, true, diag + ": tcpi_total_retrans", "segments sent again by the sockets of the process"},
-	{"tcp_segments_sent", PerSecond, true, diag + ": tcpi_segs_out", "segments sent by the sockets of the process"},
-	{"tcp_rtt", Seconds, false, diag + ": tcpi_rtt", "median of the connections' smoothed round-trip times"},
+	{"tcp_time_wait", Count, false, diagEach, "connections in TIME_WAIT on the addresses that the process listens on; they belong to no process"},
+	{"tcp_retransmits", PerSecond, true, diagEach + ": tcpi_total_retrans", "segments sent again by the sockets of the process"},
+	{"tcp_segments_sent", PerSecond, true, diagEach + ": tcpi_segs_out", "segments sent by the sockets of the process"},
+	{"tcp_rtt", Seconds, false, diagEach + ": tcpi_rtt", "median of the connections' smoothed round-trip times"},
 	{"accept_queue", Count, false, diag + ": idiag_rqueue", "connections that wait for accept, of the fullest listener"},
 	{"accept_queue_limit", Count, false, diag + ": idiag_wqueue", "backlog of that listener"},
 	{"accept_drops", PerSecond, true, diag + ": INET_DIAG_SKMEMINFO", "connections that the listeners of the process dropped, mostly because the queue was full"},
@@ -147,5 +150,4 @@ var runtimeFigures = []Figure{
 	{"gc_pauses", Share, true, inMemory, "time in which collections stopped all goroutines"},
 	{"gc_cpu", Cores, true, "control socket or " + inMemory, "CPU time of garbage collection, as of the last collection"},
 	{"go_cpu", Cores, true, "control socket or " + inMemory, "CPU time of the whole runtime, as of the last collection; the base of gc_cpu"},
-	{"requests", PerSecond, true, "a sampler that knows the server", "requests answered"},
 }

@@ -30,6 +30,7 @@ func madeRun(t *testing.T, dir, name string, slices int, slower float64, more st
 }
 
 func TestCompareVerb(t *testing.T) {
+	once(t)
 	dir := t.TempDir()
 	valid := `,"valid":true`
 	a, same := madeRun(t, dir, "a.json", 50, 0, valid), madeRun(t, dir, "same.json", 60, 0, valid)

@@ -207,6 +207,7 @@ func known(c *cobra.Command) error {
 
 // Every command of the pages that reads results accepts the output of the commands before it.
 func TestDocsReports(t *testing.T) {
+	once(t)
 	url, _ := serve(t, hello)
 	var list [][]string
 	for _, page := range pages {

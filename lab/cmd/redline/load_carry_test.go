@@ -98,6 +98,9 @@ func TestLoadBusCarries(t *testing.T) {
 		"certificates": {"--ca", "ca.pem", "--think", "file:think.txt", secure.URL + "/hello"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "scenario" {
+				once(t)
+			}
 			wrong.Store(0)
 			right.Store(0)
 			where, workers := abroad(t, 1)

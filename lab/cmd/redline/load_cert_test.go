@@ -106,6 +106,7 @@ func TestLoadCertificate(t *testing.T) {
 // What the generators hold, and not only the command, is the certificate: several of them, a
 // scenario, and what they say when it is missing.
 func TestLoadCertificateOfGenerators(t *testing.T) {
+	once(t)
 	known, pool := clientOf(t, time.Now().Add(time.Hour))
 	s := demanding(t, pool, tls.VersionTLS13)
 	mix := filepath.Join(t.TempDir(), "mix.yaml")

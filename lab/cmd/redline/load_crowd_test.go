@@ -23,6 +23,7 @@ func limited(t *testing.T, files int, args ...string) (code int, out, said strin
 // TestLoadCrowd starts enough workers, and prints a note, when one process may not open
 // a file for each connection.
 func TestLoadCrowd(t *testing.T) {
+	once(t)
 	plain, _ := serve(t, hello)
 	stream, _ := serve(t, streamOf("text/event-stream", func(id int) string { return fmt.Sprintf("id: %d\ndata: x\n\n", id) }))
 	const files = 100 // 36 of them for connections

@@ -99,6 +99,7 @@ func openShop(t *testing.T) openedShop {
 
 // TestLoadScenarioExamples runs each example of the reference without failures.
 func TestLoadScenarioExamples(t *testing.T) {
+	once(t)
 	server := openShop(t)
 	examples := map[string][]string{}
 	for _, language := range []string{"yaml", "vegeta"} {
@@ -203,6 +204,7 @@ var elsewhere = []string{"--find", "--bus", "--kubernetes", "--control", "--expo
 // TestLoadDocsCommands runs each command of the documents against their server, shortened:
 // none is refused, and no answer is wrong.
 func TestLoadDocsCommands(t *testing.T) {
+	once(t)
 	lines, files := commands(t)
 	server := openShop(t)
 	for name, text := range files {
@@ -226,9 +228,6 @@ func TestLoadDocsCommands(t *testing.T) {
 		}
 		loaded++
 		t.Run(line, func(t *testing.T) {
-			if raced && loaded%4 != 0 {
-				t.Skip("under the race detector every fourth command: it is about the documents, and the commands share their code")
-			}
 			args := words(given(t, server.place(line)))[2:]
 			if slices.Contains(args, "--try") {
 				if code, out, said := loadOf(t, t.Context(), args...); code != 0 || !strings.Contains(out, "= right") {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,17 +14,6 @@ import (
 	"github.com/redline-go/redline/lab/load/export/exporttest"
 	"github.com/redline-go/redline/lab/load/present"
 )
-
-// portOf returns a free port.
-func portOf(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
-}
 
 // equal compares the exported figures of a result with its document.
 func equal(t *testing.T, where string, got map[string]float64, d *present.Document) {
@@ -82,6 +70,9 @@ func TestLoadExport(t *testing.T) {
 		"events":   {"--sse"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "workers" {
+				once(t)
+			}
 			url, _ := serve(t, sometimes)
 			switch name {
 			case "scenario":
@@ -94,7 +85,7 @@ func TestLoadExport(t *testing.T) {
 			t.Cleanup(s.Close)
 			file := filepath.Join(t.TempDir(), "run.lp")
 			args := append(short("--export", "remote-write="+s.URL+"/api/v1/write", "--export", "otlp="+s.URL, "--export", "influxdb="+s.URL+"?db=x",
-				"--export", "influxdb="+file, "--export", "prometheus=127.0.0.1:"+portOf(t), "--export-run", name, "--json", "-", url), args...)
+				"--export", "influxdb="+file, "--export", "prometheus="+freeAddr(t), "--export-run", name, "--json", "-", url), args...)
 			code, out, said := loadOf(t, t.Context(), args...)
 			if code != 0 || len(into.Errors) > 0 {
 				t.Fatalf("exit code %d, %v, %s", code, into.Errors, said)
@@ -141,7 +132,7 @@ func eventsForExport(t *testing.T) string {
 // Prometheus can read the result after the run, and the command ends once it has.
 func TestLoadExportScrape(t *testing.T) {
 	url, _ := serve(t, hello)
-	metrics := "127.0.0.1:" + portOf(t)
+	metrics := freeAddr(t)
 	type fetched struct {
 		values map[string]float64
 		err    error
@@ -171,13 +162,13 @@ func TestLoadExportScrape(t *testing.T) {
 // A missing receiver is an error before the load begins, or a note.
 func TestLoadExportNobody(t *testing.T) {
 	url, count := serve(t, hello)
-	gone := "http://ann:s3cret@127.0.0.1:" + portOf(t)
+	gone := "http://ann:s3cret@" + freeAddr(t)
 	code, out, said := loadOf(t, t.Context(), short("--export", "influxdb="+gone+"?db=x", url)...)
 	if n := count.Load(); code != 1 || out != "" || n != 1 || !strings.Contains(said, "connection refused") || strings.Contains(said, "s3cret") {
 		t.Errorf("exit code %d after %d requests, %s", code, n, said)
 	}
 	code, out, said = loadOf(t, t.Context(), short("--export", "influxdb="+gone+"?db=x", "--export-optional", "--json", "-", url)...)
-	if d := documentOf(t, out); code != 0 || len(d.Notes) != 1 || !strings.Contains(said, "NOTE: nothing was exported to influxdb=http://127.0.0.1:") || strings.Contains(out+said, "s3cret") {
+	if d := documentOf(t, out); code != 0 || len(d.Notes) != 1 || !strings.Contains(said, "NOTE: nothing was exported to influxdb=http://127.") || strings.Contains(out+said, "s3cret") {
 		t.Errorf("exit code %d, notes %q, %s", code, d.Notes, said)
 	}
 }

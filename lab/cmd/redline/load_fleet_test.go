@@ -49,6 +49,9 @@ func TestLoadWorkers(t *testing.T) {
 		{"poisson", []string{"-r", "300", "--arrivals", "poisson", "--seed", "3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "poisson" {
+				once(t)
+			}
 			url, count := serve(t, hello)
 			d500 := pace.Window(500 * time.Millisecond)
 			args := append([]string{"--workers", "3", "-c", "7", "-d", d500.String(), "--warmup", "100ms", "--allow-invalid", "--json", "-"}, c.args...)
@@ -223,6 +226,9 @@ func TestLoadBusWatchesServer(t *testing.T) {
 		"by --pid":    {[]string{"--pid", fmt.Sprint(other.Process.Pid)}, other.Process.Pid},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "by its port" {
+				once(t)
+			}
 			where, workers := abroad(t, 2)
 			code, out, said := coordinatorOf(t, append([]string{
 				"load", "--workers", "2", "--bus", where, "-c", "4", "-d", "1s", "--warmup", "200ms", "--allow-invalid", "--json", "-", url,

@@ -45,6 +45,9 @@ func TestLoadFlows(t *testing.T) {
 		{"HTTP/2 over TLS", []string{"--http2", "--streams", "2", "--insecure", "--workers", "2", secure.URL}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "HTTP/2 over TLS" {
+				once(t)
+			}
 			args := []string{
 				"-c", "4", "--targets", file, "--threshold", "iteration.p50<1h,iteration.p50{buy/checkout}<1h,errors{scenario=browse}<1",
 				"--threshold", "p50{kind=write}<1ns", "--json", "-",
@@ -98,8 +101,11 @@ func TestLoadRamp(t *testing.T) {
 	url, _ := serve(t, hello)
 	for name, more := range map[string][]string{"one": nil, "workers": {"--workers", "2"}, "HTTP/2": {"--http2", "--streams", "2"}} {
 		t.Run(name, func(t *testing.T) {
+			if name != "workers" {
+				once(t)
+			}
 			csv := filepath.Join(t.TempDir(), "run.csv")
-			half := pace.Window(t300)
+			half := pace.Window(t200)
 			args := append([]string{"-c", "2", "--ramp", "0s:8," + half.String() + ":8,0s:3," + half.String() + ":3", "--warmup", "100ms", "--allow-invalid", "--json", "-", "--csv", csv}, more...)
 			code, out, said := loadOf(t, t.Context(), append(args, url)...)
 			d := documentOf(t, out)

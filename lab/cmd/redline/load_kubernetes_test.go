@@ -103,6 +103,7 @@ func ended(t *testing.T, pods []*exec.Cmd) {
 
 // The commands of the manifests, started as processes, complete the run.
 func TestLoadKubernetesManifests(t *testing.T) {
+	once(t)
 	const token = "a-token-of-this-test"
 	broker, err := bus.Listen("127.0.0.1:0", token)
 	if err != nil {

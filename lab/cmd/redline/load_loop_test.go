@@ -65,6 +65,9 @@ func TestLoadProtocols(t *testing.T) {
 		{"resumed", []string{"--insecure", "--tls-resume", "--requests-per-connection", "2", both.URL + "/hello"}, nil, true, "of them resumed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "HTTP/2, open loop" {
+				once(t)
+			}
 			all := second.Load() + known.Load()
 			file := filepath.Join(t.TempDir(), "run.json")
 			code, out, said := loadOf(t, t.Context(), short(append([]string{"--json", file}, c.args...)...)...)
@@ -134,6 +137,7 @@ func TestLoadProtocolsRefused(t *testing.T) {
 
 // A scenario is tried, and then run, over each protocol.
 func TestLoadTryProtocols(t *testing.T) {
+	once(t)
 	s, second := serveProtocol(t, true, true)
 	name := filepath.Join(t.TempDir(), "s.yaml")
 	text := "defaults: {headers: {User-Agent: redline}}\ntargets: [{name: one, url: /hello, checks: [{body: {contains: hello}}]}]\n"

@@ -162,6 +162,7 @@ func (s *stage) cast(t *testing.T, env []string, said []bytes.Buffer, pids *[4]a
 // one is killed during the run. The result reports that first, and its counts of the
 // others are those of the server.
 func TestLoadOverNATS(t *testing.T) {
+	once(t)
 	const workers, victim = 4, 2
 	interfaces, err := net.Interfaces()
 	if err != nil {

@@ -67,6 +67,9 @@ func TestLoadRequests(t *testing.T) {
 		{"rate of workers", []string{"-n", "103", "-r", "1000", "--arrivals", "poisson", "--workers", "2"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "rate of workers" {
+				once(t)
+			}
 			count.Store(0)
 			code, out, said := loadOf(t, t.Context(), append(c.args, "--allow-invalid", "--json", "-", url)...)
 			if code != 0 {

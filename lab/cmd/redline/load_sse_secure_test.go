@@ -77,6 +77,9 @@ func TestLoadStreamProtocols(t *testing.T) {
 		{"HTTP/2, two workers", true, true, []string{"--insecure", "--http2", "--streams", "2", "--workers", "2", "-c", "5"}, 5, 10, "10 subscribers of 2 workers, 2 on each HTTP/2 connection"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "HTTP/2, two workers" {
+				once(t)
+			}
 			s, others := serveEvents(t, c.secure, c.http2, 0)
 			dir := t.TempDir()
 			file := filepath.Join(dir, "run.json")

@@ -83,6 +83,9 @@ var streams = []struct {
 func TestLoadStreams(t *testing.T) {
 	for _, c := range streams {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "server-sent events" {
+				once(t)
+			}
 			dir := t.TempDir()
 			url, asked := serve(t, streamOf(c.kind, c.record))
 			args := slices.Concat(short(c.flags...), []string{
@@ -124,6 +127,7 @@ func TestLoadStreams(t *testing.T) {
 
 // A run without a single event that has the key is INVALID, or reports that.
 func TestLoadStreamLooksInVain(t *testing.T) {
+	once(t)
 	of := map[string]struct {
 		kind   string
 		record func(id int) string

@@ -125,6 +125,9 @@ func TestLoadSums(t *testing.T) {
 		"late":     {"--targets", file, "-r", "3000", "-c", "2", "--think", "5ms", "--timeout", "300ms", "URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "ramp" {
+				once(t)
+			}
 			url, _ := serve(t, handler)
 			args[len(args)-1] = url
 			args = append([]string{"--status", "200", "--keep-going", "--json", "-"}, args...)

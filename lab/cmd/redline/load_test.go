@@ -57,10 +57,10 @@ func hello(w http.ResponseWriter, _ *http.Request, _ int64) { _, _ = w.Write([]b
 
 // short are the flags of a short run whose validity is ignored.
 func short(more ...string) []string {
-	return append([]string{"-c", "3", "-d", pace.Window(t300).String(), "--warmup", "100ms", "--allow-invalid"}, more...)
+	return append([]string{"-c", "3", "-d", pace.Window(t200).String(), "--warmup", "50ms", "--allow-invalid"}, more...)
 }
 
-const t300 = 300 * time.Millisecond
+const t200 = 200 * time.Millisecond
 
 func documentOf(t *testing.T, text string) (d present.Document) {
 	t.Helper()
@@ -241,7 +241,7 @@ func TestLoadExitCodes(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}
-	run := []string{"-c", "2", "-d", pace.Window(t300).String(), "--warmup", "0"}
+	run := []string{"-c", "2", "-d", pace.Window(t200).String(), "--warmup", "0"}
 	for _, c := range []struct {
 		server func(http.ResponseWriter, *http.Request, int64)
 		args   []string

@@ -105,9 +105,7 @@ func TestLoadNeverAnswered(t *testing.T) {
 // TestLoadForeignCPU finds a run INVALID beside processes that use the CPUs of the server
 // and the generator.
 func TestLoadForeignCPU(t *testing.T) {
-	if raced {
-		t.Skip("it is about processes outside of this one, for which the race detector changes nothing")
-	}
+	once(t)
 	for range runtime.NumCPU() {
 		hog(t)
 	}
@@ -155,9 +153,7 @@ func read(t *testing.T, name string) string {
 // also beside a process that uses a CPU. If the machine is too busy to reach it, the result
 // reports that the machine is the limit, and not the server.
 func TestLoadFindsTheKnee(t *testing.T) {
-	if raced {
-		t.Skip("under the race detector the knee is that of the detector; TestLoadFind runs the same code")
-	}
+	once(t) // under the race detector the knee is that of the detector
 	slots := make(chan struct{}, 10)
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		slots <- struct{}{}

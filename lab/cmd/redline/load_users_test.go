@@ -280,6 +280,7 @@ func TestLoadChecks(t *testing.T) {
 }
 
 func TestLoadUploads(t *testing.T) {
+	once(t)
 	const size = 300_000
 	file := textFile(t, "body", strings.Repeat("x", size))
 	for _, args := range [][]string{
@@ -382,7 +383,7 @@ func TestLoadMaxBody(t *testing.T) {
 	if d := documentOf(t, out); code != 0 || d.Requests != 0 || d.Errors["endless"] == 0 {
 		t.Errorf("exit code %d, %d requests, errors %v, %s", code, d.Requests, d.Errors, said)
 	}
-	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", pace.Window(t300).String(), "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != command.ExitInvalid {
+	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", pace.Window(t200).String(), "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != command.ExitInvalid {
 		t.Errorf("with a longer limit the exit code is %d", code)
 	}
 }

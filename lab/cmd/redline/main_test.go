@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -211,6 +213,19 @@ func TestReportOfALoad(t *testing.T) {
 	if code, said := stderrOf(t, "report", run); code != 1 || !strings.Contains(said, "has version 99 of the schema") {
 		t.Errorf("exit code %d, %q", code, said)
 	}
+}
+
+// freeAddr returns an address of this machine that nobody listens on. Its host is one of the 16 million
+// that are this machine: nobody else takes the port before the server that gets it, as connections do
+// that begin at 127.0.0.1.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
 }
 
 // TestMain runs the command when the test binary is started as one: a command that

@@ -95,6 +95,9 @@ func TestOOM(t *testing.T) {
 		{"holds", holding, []string{"--headroom", "20", "--steps", "2", "--first", "2", "--most", "4", "--step", "500ms", "--grow-body", "1KiB"}, oom.Held, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "holds" {
+				once(t)
+			}
 			code, r, out := oomOf(t, c.kind, c.flags...)
 			if len(r.Runs) != 1 || r.Runs[0].Outcome != c.outcome {
 				t.Fatalf("exit code %d, %s", code, out)
@@ -117,9 +120,7 @@ func TestOOM(t *testing.T) {
 // With GOMEMLIMIT, collection takes most of the CPU time before the kernel kills.
 func TestOOMGoMemLimit(t *testing.T) {
 	needsGroups(t)
-	if raced {
-		t.Skip("the memory of the race detector is not on the heap: it reaches the group's limit before the heap reaches GOMEMLIMIT")
-	}
+	once(t) // the memory of the race detector is not on the heap: it reaches the group's limit before the heap reaches GOMEMLIMIT
 	code, r, out := oomOf(t, filling, "--limit", "160MiB", "--gomemlimit", "40%", "--steps", "8", "--first", "8", "--most", "8", "--step", "1s", "--rate", "2000", "--gc", "0.3")
 	t.Log(out)
 	if code != 3 || len(r.Runs) != 1 {
@@ -134,6 +135,7 @@ func TestOOMGoMemLimit(t *testing.T) {
 
 // Without a group, redline ends the server before the machine is short of memory.
 func TestOOMWithoutGroup(t *testing.T) {
+	once(t)
 	code, r, out := oomOf(t, leaking, "--no-group", "--gomemlimit", "32MiB", "--steps", "2", "--first", "4", "--most", "4", "--step", "5s", "--rate", "100")
 	if code != 3 || len(r.Runs) != 1 || r.Runs[0].Outcome != oom.Stopped {
 		t.Errorf("exit code %d, %s", code, out)
@@ -142,6 +144,7 @@ func TestOOMWithoutGroup(t *testing.T) {
 
 // A second run with an adjustment says what that changed.
 func TestOOMAgain(t *testing.T) {
+	once(t)
 	needsGroups(t)
 	code, r, out := oomOf(t, leaking, "--limit", "96MiB", "--steps", "4", "--first", "4", "--most", "4", "--step", "1s", "--rate", "200", "--oom-score-adj", "500", "--again")
 	if code != 3 || len(r.Runs) != 2 || !strings.Contains(r.Verdict, "did not change whom the kernel chose") {
@@ -155,6 +158,7 @@ func TestOOMAgain(t *testing.T) {
 
 // When redline is killed, the group and its processes are gone too.
 func TestOOMKilled(t *testing.T) {
+	once(t)
 	needsGroups(t)
 	exe, err := os.Executable()
 	if err != nil {
@@ -204,6 +208,7 @@ func TestOOMKilled(t *testing.T) {
 
 // A user without rights is told what to do.
 func TestOOMUnprivileged(t *testing.T) {
+	once(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root becomes another user")
 	}

@@ -23,9 +23,7 @@ func profileCommands(t *testing.T) (list [][]string) {
 // TestProfileDocsCommands runs each command of the page against the shop, shortened: none is
 // refused, and each has an output.
 func TestProfileDocsCommands(t *testing.T) {
-	if raced {
-		t.Skip("under the race detector the commands take minutes, and TestProfileBesideLoad runs the same code")
-	}
+	once(t)
 	list := profileCommands(t)
 	server := openShop(t)
 	pid := pidOf(t, server.plain)

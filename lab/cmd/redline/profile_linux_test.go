@@ -203,6 +203,7 @@ func TestBaseline(t *testing.T) {
 
 // A baseline is measured window by window.
 func TestBaselineOfProcess(t *testing.T) {
+	once(t)
 	url := profiled(t)
 	t.Chdir(t.TempDir())
 	code, out, said := profileOf(t, "baseline", "save", "main", "--pprof", url, "--for", "1s", "--windows", "3", "--load", url+"/work", "-c", "4", "--warmup", "50ms")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,20 +36,10 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// freeAddr returns an address of this machine that nobody listens on.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 // TestTraceDocs runs the commands of docs/trace.md with the program of the page: the reports name
 // what the page says that they name.
 func TestTraceDocs(t *testing.T) {
+	once(t)
 	program, lines := blocks(t, docs+"trace.md", "go"), shellLines(t, docs+"trace.md")
 	if len(program) != 1 || len(lines) < 3 {
 		t.Fatalf("%d programs, %d commands", len(program), len(lines))

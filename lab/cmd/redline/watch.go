@@ -27,6 +27,7 @@ Exit codes: 0 if the watch ended as asked, 3 if the process ended, that of COMMA
 if it ended, 130 if a watch with --for was interrupted. Marks do not change them.`,
 		Example: `  redline watch --pid 1234
   redline watch --control /run/shop/control --for 30s --json watch.json
+  redline watch --pid 1234 --for 1m --html watch.html
   redline watch --pprof http://127.0.0.1:6060 --mark rss-slope=5
   redline watch --tree -- ./server -addr :8080`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -37,8 +38,10 @@ if it ended, 130 if a watch with --for was interrupted. Marks do not change them
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Command = args
-			if err := cli.CheckOutput("json", o.JSON, o.Control); err != nil {
-				return err
+			for flag, path := range map[string]string{"json": o.JSON, "html": o.HTML} {
+				if err := cli.CheckOutput(flag, path, o.Control); path != "" && err != nil {
+					return err
+				}
 			}
 			return command.Run(c.Context(), o, command.Console{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), Screen: cli.ScreenOf(c, c.OutOrStdout())})
 		},
@@ -52,8 +55,10 @@ if it ended, 130 if a watch with --for was interrupted. Marks do not change them
 	f.DurationVar(&o.Every, "every", 200*time.Millisecond, "time between two samples")
 	f.DurationVar(&o.For, "for", 0, "end after this time (default: at Ctrl-C, or when the process ends)")
 	f.StringVar(&o.JSON, "json", "", "write JSON lines to `FILE`; - is standard output, which has them anyway unless it is a terminal")
+	f.StringVar(&o.HTML, "html", "", "write a page with charts to this `FILE` when the watch ends")
 	f.StringVar(&o.Prometheus, "prometheus", "", "serve metrics at http://`ADDR`/metrics")
 	f.BoolVar(&o.NoBPF, "no-bpf", false, "without system calls, peers and waits of threads, which eBPF counts (needs root)")
+	f.BoolVar(&o.Exact, "exact", false, "count every event by eBPF: a busy server pays some percent of its CPU time; else sends, waits and times are sampled then")
 	f.StringArrayVar(&o.Marks, "mark", nil, "change the limit of a mark, `NAME=VALUE`, or remove it, NAME=off; may be repeated")
 	return c
 }

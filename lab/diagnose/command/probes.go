@@ -26,7 +26,7 @@ func (o *Options) probes(ctx context.Context, s *diagnose.Server) (*probes, erro
 		p.missing = append(p.missing, errors.New("the server's processes are unknown, so only its answers are seen: name it with --pid if it is on this machine"))
 		return p, nil
 	}
-	samplers, err := watch.Open(ctx, watch.Options{PID: s.PIDs[0], Tree: len(s.PIDs) > 1, Control: o.Control, PProf: o.PProf})
+	samplers, err := watch.Open(ctx, watch.Options{PID: s.PIDs[0], Tree: len(s.PIDs) > 1, Control: o.Control, PProf: o.PProf, Exact: true})
 	if err != nil {
 		return p, err
 	}

@@ -31,7 +31,11 @@ func (o *Options) start(ctx context.Context, url string, changed func(string) bo
 			return s, err
 		}
 	}
-	s.runs, err = o.Load.Open(ctx, url, changed)
+	load := &o.Load
+	if c.Header != "" {
+		load = load.With(c.Header)
+	}
+	s.runs, err = load.Open(ctx, url, changed)
 	return s, err
 }
 

@@ -26,7 +26,7 @@ func (o *Options) try(ctx context.Context, url string, changed func(string) bool
 	if o.NoTry || knee == nil || !started && !o.Try {
 		return nil
 	}
-	changes := trial.Changes(e, r.Causes, started)
+	changes := trial.Changes(e, r.Causes, trial.Can{Start: started, Ask: o.Load.Plain()})
 	trials, err := trial.Try(ctx, trial.Options{
 		Changes: changes, Seed: 1, Say: o.say(console),
 		Run: func(ctx context.Context, c trial.Change) (out trial.Outcome, err error) {

@@ -37,10 +37,13 @@ func newConverter(s *diagnose.Server) *converter {
 
 // stacks converts one value of the samples of a profile, multiplied by scale.
 func (c *converter) stacks(p *profile.Profile, value string, scale float64) *diagnose.Stacks {
-	index := len(p.SampleType) - 1
+	index, objects := len(p.SampleType)-1, -1
 	for i, t := range p.SampleType {
-		if t.Type == value {
+		switch t.Type {
+		case value:
 			index = i
+		case "alloc_objects":
+			objects = i
 		}
 	}
 	out := &diagnose.Stacks{}
@@ -53,6 +56,9 @@ func (c *converter) stacks(p *profile.Profile, value string, scale float64) *dia
 			continue
 		}
 		k := diagnose.Stack{Weight: weight, State: label(s, stateLabel), Wait: label(s, waitLabel)}
+		if objects >= 0 {
+			k.Objects = float64(s.Value[objects])
+		}
 		for _, l := range s.Location {
 			if len(l.Line) == 0 {
 				k.Frames = append(k.Frames, diagnose.Frame{Kind: c.unnamed(l.Mapping)})

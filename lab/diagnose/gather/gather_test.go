@@ -4,12 +4,15 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/pprof/profile"
 
 	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/gomem"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/watch/bpf"
 )
 
 func TestTurn(t *testing.T) {
@@ -86,11 +89,15 @@ func TestConvert(t *testing.T) {
 					location(5, program),
 				},
 			},
+			{
+				Value: []int64{1, 1e9}, Label: map[string][]string{"state": {"waiting"}, "wait": {gomem.WaitTimer}},
+				Location: []*profile.Location{location(7, program, function(6, "example.com/shop/cart.Pause", "cart.go"))},
+			},
 			{Value: []int64{1, 0}, Location: []*profile.Location{location(6, program)}},
 		},
 	}
 	s := newConverter(&diagnose.Server{Language: Go, Module: "example.com/shop", Command: "shop"}).stacks(p, "cpu", 1e-9)
-	if s.Total != 2 || len(s.List) != 1 || s.List[0].State != "waiting" || s.List[0].Wait != "chan receive" {
+	if s.Total != 3 || len(s.List) != 2 || s.List[0].State != "waiting" || s.List[0].Wait != "chan receive" || s.List[1].Wait != "timer" {
 		t.Fatalf("%+v", s)
 	}
 	var kinds []diagnose.Kind
@@ -156,5 +163,20 @@ func TestLoads(t *testing.T) {
 	}
 	if list := loads([]diagnose.Point{{Connections: 1}}); len(list) != 1 || list[0].name != diagnose.Knee {
 		t.Errorf("%+v", list)
+	}
+}
+
+// The counts of a window are rates, and calls that failed have them by error.
+func TestKernel(t *testing.T) {
+	k := kernel(&bpf.Counts{
+		Span: 2 * time.Second, Lookups: 3, Queries: 1,
+		Calls:    map[string]bpf.Call{"accept4": {Calls: 100, Errors: 60}, "read": {Calls: 10, Moved: 4, Bytes: 400}},
+		Failures: map[bpf.Failure]uint64{{Call: "accept4", Code: "EMFILE"}: 50, {Call: "accept4", Code: "ECONNABORTED"}: 10},
+	})
+	if a := k.Calls["accept4"]; a.Rate != 50 || a.Errors != 30 || len(a.Codes) != 2 || a.Codes["EMFILE"] != 25 || a.Codes["ECONNABORTED"] != 5 {
+		t.Errorf("%+v", a)
+	}
+	if r := k.Calls["read"]; r.Bytes != 100 || r.Codes != nil || k.Lookups != 2 {
+		t.Errorf("%+v, %v lookups", r, k.Lookups)
 	}
 }

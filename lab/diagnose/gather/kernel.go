@@ -53,16 +53,24 @@ func kernel(c *bpf.Counts) *diagnose.Kernel {
 	seconds := max(c.Span.Seconds(), 1e-3)
 	k := &diagnose.Kernel{
 		Seconds: seconds, Calls: map[string]diagnose.Syscall{}, Blocked: map[string]float64{}, Parts: map[string]float64{},
-		Lookups: float64(c.Lookups) / seconds, Resets: float64(c.TCP.ResetsReceived) / seconds, RunQueue: delay(&c.Waited),
+		Lookups: float64(c.Lookups+c.Queries) / seconds, Resets: float64(c.TCP.ResetsReceived) / seconds, RunQueue: delay(&c.Waited),
 	}
 	for name, one := range c.Calls {
 		k.Calls[name] = diagnose.Syscall{
 			Rate: float64(one.Calls) / seconds, Errors: float64(one.Errors) / seconds, Again: float64(one.Again) / seconds,
-			Seconds: one.Seconds() / seconds, Bytes: mean(float64(one.Bytes), float64(moved(&one))),
+			Seconds: one.Seconds() / seconds, Bytes: mean(float64(one.Bytes), float64(one.Moved)),
 		}
 		if one.Blocked > 0 {
 			k.Blocked[name] = one.Blocked / seconds
 		}
+	}
+	for f, n := range c.Failures {
+		one := k.Calls[f.Call]
+		if one.Codes == nil {
+			one.Codes = map[string]float64{}
+		}
+		one.Codes[f.Code] = float64(n) / seconds
+		k.Calls[f.Call] = one
 	}
 	for i := range c.Peers {
 		p := &c.Peers[i]
@@ -80,14 +88,6 @@ func kernel(c *bpf.Counts) *diagnose.Kernel {
 		k.Parts[part] = mean(c.KernelCPU[part], total)
 	}
 	return k
-}
-
-// moved returns how many calls moved bytes.
-func moved(c *bpf.Call) (n uint64) {
-	for _, count := range c.Sizes[1:] { // the first is of those that moved none
-		n += count
-	}
-	return n
 }
 
 func mean(sum, n float64) float64 {

@@ -27,7 +27,7 @@ var interpreters = []string{Node, Python}
 
 // settings are the variables of the environment that change a runtime. Their values are no
 // secrets.
-var settings = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "NODE_ENV", "UV_THREADPOOL_SIZE", "PYTHONOPTIMIZE", "WEB_CONCURRENCY"}
+var settings = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GLIBC_TUNABLES", "NODE_ENV", "UV_THREADPOOL_SIZE", "PYTHONOPTIMIZE", "WEB_CONCURRENCY"}
 
 // Describe reads what is known about the server's processes, of which the first is the one to
 // look at. What cannot be read is left empty.
@@ -56,7 +56,18 @@ func Describe(pids []int, cpus int) diagnose.Server {
 	if limits, err := os.ReadFile(filepath.Join(dir, "limits")); err == nil {
 		s.FileLimit = fileLimit(string(limits))
 	}
+	if text, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled"); err == nil {
+		s.HugePages = selected(string(text))
+	}
 	return s
+}
+
+// selected returns the word in brackets of a setting of the kernel, as madvise of
+// "always [madvise] never".
+func selected(text string) string {
+	_, text, _ = strings.Cut(text, "[")
+	word, _, _ := strings.Cut(text, "]")
+	return word
 }
 
 func language(program string) string {

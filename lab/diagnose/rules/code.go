@@ -47,7 +47,7 @@ var codeRules = []rule{
 		id: "context-timers", level: specific, find: contextTimers,
 		meaning:  "requests start many timers: contexts with timeouts, time.After",
 		needs:    "CPU stacks",
-		estimate: "CPU share of timers and of contexts with deadlines beyond 3 %, with its part of collection",
+		estimate: "CPU share of timers and of contexts with deadlines beyond 6 %, with its part of collection",
 	},
 	{
 		id: "goroutine-per-message", level: specific, find: goroutinePerMessage,
@@ -85,7 +85,7 @@ func (w work) find(v *view) *finding {
 	cost := bound(share+v.gc*v.allocated(w.match), 0, 1)
 	f := &finding{cpu: on, claims: w.match}
 	f.Title = fmt.Sprintf(w.title, percent(share))
-	f.Gain, f.Confidence = v.saving(max(cost-w.base, 0)*w.saved), v.sureOfCPU(0.9)
+	f.Gain, f.Confidence = v.saving(beyond(cost, w.base)*w.saved), v.sureOfCPU(0.9)
 	f.Evidence = []string{fmt.Sprintf(w.does, percent(share))}
 	if more := cost - share; more > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("It allocates %s of the bytes; its part of garbage collection is another %s.", percent(v.allocated(w.match)), percent(more)))
@@ -158,11 +158,14 @@ func templateParse(v *view) *finding {
 var (
 	compressing = anyOf(
 		called("compress/flate.(*compressor).deflate", "github.com/klauspost/compress/flate.(*compressor).deflate*", "deflate", "deflate_slow", "deflate_fast", "deflate_medium", "deflate_stored"),
-		in("github.com/andybalholm/brotli"), called("BrotliEncoder*", "BrotliCompress*", "ZSTD_compressBlock*"),
+		in("github.com/andybalholm/brotli"), called("github.com/klauspost/compress/zstd.(*Encoder).*", "github.com/klauspost/compress/zstd.(*blockEnc).*", "github.com/klauspost/compress/s2.Encode*", "BrotliEncoder*", "BrotliCompress*", "ZSTD_compressBlock*"),
 	)
 	searching = called("compress/flate.(*compressor).findMatch", "github.com/klauspost/compress/flate.(*compressor).findMatch", "longest_match*", "deflate_slow.longest_match*",
+		"github.com/klauspost/compress/zstd.(*bestFastEncoder).*", "github.com/klauspost/compress/zstd.(*betterFastEncoder*", "github.com/klauspost/compress/s2.encodeBlockBest*", "github.com/klauspost/compress/s2.encodeBlockBetter*",
 		"github.com/andybalholm/brotli.(*h10).*", "github.com/andybalholm/brotli.createZopfliBackwardReferences", "github.com/andybalholm/brotli.zopfli*", "BrotliCreateZopfliBackwardReferences", "BrotliCreateHqZopfliBackwardReferences", "ZSTD_compressBlock_btopt*", "ZSTD_compressBlock_btultra*")
 )
+
+var goCompressors = in("compress/flate", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli")
 
 // leastCompression is the CPU share of a compressor from which its level counts.
 const leastCompression = 0.15
@@ -174,7 +177,7 @@ func compressionLevel(v *view) *finding {
 	all := v.cpu(anyOf(compressing, searching))
 	search := v.cpu(searching)
 	excess := search - (all - search)
-	nameless := search == 0 && all >= muchCompression // a stripped library has no names for its parts
+	nameless := search == 0 && all >= muchCompression && v.cpu(goCompressors) == 0 // a stripped library has no names for its parts
 	if nameless {
 		excess = all * 0.6
 	}
@@ -198,7 +201,14 @@ func compressionLevel(v *view) *finding {
 	return f
 }
 
+// leastHeaders is the size of a request and its answer, in bytes, from which their fields may be
+// large. Any request has a few.
+const leastHeaders = 1 << 10
+
 func largeHeaders(v *view) *finding {
+	if n := known(v.load.Request) + known(v.load.Answer); n > 0 && n < leastHeaders {
+		return nil
+	}
 	f := work{
 		match: called("net/textproto.(*Reader).ReadMIMEHeader", "net/textproto.readMIMEHeader", "net/textproto.(*Reader).readContinuedLineSlice", "net/textproto.canonicalMIMEHeaderKey", "net/textproto.CanonicalMIMEHeaderKey", "net/http.readCookies", "net/http.(*Request).Cookie*", "net/http.Header.*",
 			"net/http.(*http2Framer).readMetaFrame", "golang.org/x/net/http/httpguts.*", "vendor/golang.org/x/net/http/httpguts.*", "golang.org/x/net/http2/hpack.*", "vendor/golang.org/x/net/http2/hpack.*", "net/http.http2encodeHeaders", "net/http.SetCookie", "net/http.(*Cookie).*",
@@ -240,18 +250,17 @@ var (
 
 func contextTimers(v *view) *finding {
 	return work{
-		match: timing, base: 0.03, least: 0.06, saved: 0.9,
+		match: timing, base: 0.06, least: 0.10, saved: 0.9,
 		title:  "Timers and contexts with timeouts take %s of the CPU time",
-		does:   "Starting, stopping and sorting timers takes %s of the CPU time (healthy: up to 3 %%).",
+		does:   "Starting, stopping and sorting timers takes %s of the CPU time (healthy: up to 6 %%).",
 		advice: []string{"Set one deadline for the whole request and pass its context on, instead of one for each step.", "In loops, reuse one time.Timer with Reset instead of time.After; call the cancel function as soon as the work is done."},
 	}.find(v)
 }
 
 var (
-	spawning = called("runtime.newproc", "runtime.newproc1", "runtime.newproc.func1", "runtime.goexit0", "runtime.goexit1", "runtime.gdestroy", "runtime.gfget", "runtime.gfput", "runtime.malg", "runtime.newstack", "runtime.copystack", "runtime.morestack", "runtime.stackalloc*", "runtime.stackfree", "runtime.shrinkstack")
-	// net/http starts a goroutine for each request that it reads ahead for.
-	ownSpawning = called("net/http.(*connReader).startBackgroundRead", "net/http.(*conn).serve", "net/http.(*Server).Serve")
-	scheduling  = called("runtime.schedule", "runtime.findRunnable", "runtime.park_m", "runtime.goready", "runtime.ready", "runtime.wakep", "runtime.startm", "runtime.stopm", "runtime.gopark", "runtime.mcall", "runtime.goschedImpl")
+	spawning     = called("runtime.newproc", "runtime.newproc1", "runtime.newproc.func1", "runtime.goexit0", "runtime.goexit1", "runtime.gdestroy", "runtime.gfget", "runtime.gfput", "runtime.malg", "runtime.newstack", "runtime.copystack", "runtime.morestack", "runtime.stackalloc*", "runtime.stackfree", "runtime.shrinkstack")
+	readingAhead = called("net/http.(*connReader).startBackgroundRead")
+	scheduling   = called("runtime.schedule", "runtime.findRunnable", "runtime.park_m", "runtime.goready", "runtime.ready", "runtime.wakep", "runtime.startm", "runtime.stopm", "runtime.gopark", "runtime.mcall", "runtime.goschedImpl")
 )
 
 const (
@@ -260,15 +269,22 @@ const (
 	healthyScheduling = 0.20 // CPU share of the scheduler in a server with little work per request
 )
 
+// spawnsItself reports whether a server starts a goroutine of its own: for each connection, and for
+// each request that it reads ahead for.
+func spawnsItself(s *stack) bool {
+	return s.Has(readingAhead) || s.Has(connection) && !isRequest(s)
+}
+
 func goroutinePerMessage(v *view) *finding {
-	share := ratio(v.load.OnCPU.With(spawning).Without(ownSpawning).Without(collecting).Total, known(total(v.load.OnCPU)))
+	on := v.load.OnCPU.With(spawning).Without(collecting).Filter(func(s *stack) bool { return !spawnsItself(s) })
+	share := ratio(on.Total, total(v.load.OnCPU))
 	if share < leastSpawning {
 		return nil
 	}
 	schedule := v.cpu(scheduling)
-	f := &finding{claims: spawning, cpu: v.load.OnCPU.With(spawning)}
+	f := &finding{claims: spawning, cpu: on}
 	f.Title = fmt.Sprintf("Starting and ending goroutines takes %s of the CPU time", percent(share))
-	f.Gain, f.Confidence = v.saving(share-healthySpawning+max(schedule-healthyScheduling, 0)), v.sureOfCPU(0.8)
+	f.Gain, f.Confidence = v.saving(beyond(share+max(schedule-healthyScheduling, 0), healthySpawning)), v.sureOfCPU(0.8)
 	f.Evidence = []string{fmt.Sprintf("Creating goroutines, growing their stacks and ending them takes %s of the CPU time, scheduling %s.", percent(share), percent(schedule))}
 	if v.helpers.Total > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("Beside %.3g goroutines of requests, %.3g others are at work.", v.requests.Total, v.helpers.Total))

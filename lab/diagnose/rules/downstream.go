@@ -48,7 +48,7 @@ var downstreamRules = []rule{
 		id: "slow-downstream", level: broad, find: slowDownstream,
 		meaning:  "requests wait for a slow server",
 		needs:    "goroutine stacks, or waits by peer",
-		estimate: "share of the requests' time that waits, beyond 20 ms an exchange",
+		estimate: "share of the requests' time that waits, if exchanges of more than 20 ms took 5 ms",
 	},
 	{
 		id: "delayed-ack", level: specific, find: delayedAck,
@@ -80,7 +80,7 @@ var (
 // pooled reports whether a goroutine waits for a pool to give it a connection: not for one to be
 // made, nor for a server's answer.
 func pooled(s *stack, pool match) bool {
-	if !waitsFor(s, "select", "chan receive", "semacquire", "sync.Cond.Wait", "sleep", "sync.Mutex.Lock") || s.Has(connecting) && !httpPools(waiter(s)) {
+	if !waitsFor(s, "select", "chan receive", "timer", "semacquire", "sync.Cond.Wait", "sleep", "sync.Mutex.Lock") || s.Has(connecting) && !httpPools(waiter(s)) {
 		return false
 	}
 	return pool(waiter(s)) || s.Has(pool) && in("golang.org/x/sync/...", "context")(waiter(s))
@@ -97,7 +97,7 @@ func pool(v *view, kind string, share float64, found *stacks, advice ...string) 
 	}
 	f := &finding{waits: found}
 	f.Title = fmt.Sprintf("Requests wait for a free connection %s of their time", percent(share))
-	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.95)
+	f.Gain, f.Confidence = v.queueing(0, share), v.sureOfWaits(0.95)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for the pool of %s.", found.Total, v.inflight, kind)}
 	if v.busy > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The server uses %s of its CPUs.", percent(v.busy)))

@@ -21,7 +21,7 @@ func outgoing(s *stack) bool {
 	if waitsFor(s, "IO wait") {
 		return !s.Has(called("os.(*File).*"))
 	}
-	return waitsFor(s, "select", "chan receive", "sync.Cond.Wait") && clients(waiter(s))
+	return waitsFor(s, "select", "chan receive", "timer", "sync.Cond.Wait") && clients(waiter(s))
 }
 
 // waitsOut returns the share of the requests' time that waits for other servers.
@@ -56,6 +56,21 @@ var clientWork = anyOf(
 // connection which is not its own.
 func talks(s *stack) bool {
 	return s.Has(clientWork) || s.Has(handler) && s.Has(sockets) && !s.Has(serverIO)
+}
+
+// waitsAtRest returns the share of the requests' time that waits for other servers' answers under
+// the lowest load; 0: unknown.
+func (v *view) waitsAtRest() float64 {
+	if len(v.Loads) == 0 || v.Loads[0].Kernel == nil {
+		return 0
+	}
+	low, sum := &v.Loads[0], 0.0
+	for i := range low.Kernel.Peers {
+		if p := &low.Kernel.Peers[i]; p.Protocol != "udp" {
+			sum += known(low.Each(known(p.Waits)) * known(p.Wait.Mean))
+		}
+	}
+	return bound(ratio(sum, known(low.Latency.Mean)), 0, 1)
 }
 
 // clientCost returns the CPU share of clients, with their part of collection, and the stacks.
@@ -142,8 +157,13 @@ const (
 	leastSleep = 0.10
 )
 
-// sleeping reports whether a goroutine sleeps, or waits for a timer in a library that retries.
+// sleeping reports whether a goroutine sleeps or waits for a timer. In clients and pools a timer
+// bounds the wait for something else. A select in a library that retries is a timer, which the
+// runtime of some programs does not tell.
 func sleeping(s *stack) bool {
+	if waitsFor(s, "timer") {
+		return !outgoing(s) && !inPool(s)
+	}
 	return waitsFor(s, "sleep") || waitsFor(s, "select") && retriers(waiter(s))
 }
 
@@ -227,9 +247,17 @@ func (v *view) sameFunctions(a, b *stacks) bool {
 // data centre a query or a call takes a few milliseconds.
 const slowExchange = 0.020
 
+// usualExchange is what such an exchange takes, in seconds.
+const usualExchange = 0.005
+
+// behindLock is the factor of the confidence if requests wait for the server with a lock held: not
+// to hold it helps most.
+const behindLock = 0.8
+
 func slowDownstream(v *view) *finding {
 	share, found := v.waitsOut()
-	if share < leastWait {
+	held, _ := v.waiting(heldUp(found))
+	if share += held; share < leastWait {
 		return nil
 	}
 	wait, worst := share*v.mean(), ""
@@ -239,17 +267,29 @@ func slowDownstream(v *view) *finding {
 			most, wait, worst = t, known(p.Wait.Mean), p.Addr
 		}
 	}
+	exchange := wait
+	if held > leastWait { // one exchange after the other: requests wait for those before them, too
+		wait = max(wait, share*v.mean())
+	}
 	if wait <= slowExchange {
 		return nil
 	}
 	f := &finding{waits: found}
 	f.Title = "Requests wait for a slow server"
-	f.Gain, f.Confidence = v.both(0, share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
-	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(wait))}
+	f.Gain, f.Confidence = v.both(0, share*(1-usualExchange/wait)), v.sureOfWaits(0.65)
+	// At the knee they may wait for the CPU as well: with less load, the other server is what counts.
+	f.Gain.Latency = max(f.Gain.Latency, v.waitsAtRest()*(1-usualExchange/wait))
+	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(exchange))}
 	if worst != "" {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)
 		f.Confidence = 0.9
-		f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers. An exchange with %s takes %s on average.", percent(share), worst, duration(wait))}
+		f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers. An exchange with %s takes %s on average.", percent(share), worst, duration(exchange))}
+	}
+	if held > leastWait {
+		f.Confidence *= behindLock
+	}
+	if held > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("That includes %s of their time in which they wait for a lock that is held meanwhile.", percent(held)))
 	}
 	f.Advice = []string{
 		"Find out what makes the other server slow: this one only waits for it.",
@@ -304,7 +344,7 @@ func delayedAck(v *view) *finding {
 	for _, s := range v.load.Latency.Steps {
 		sends, size := v.sends()
 		out, _ := v.waitsOut()
-		if !isAck(s.At) || s.Share < ackStep || v.load.Kernel != nil && sends < severalSends || out > leastWait {
+		if v.busy >= saturated || !isAck(s.At) || s.Share < ackStep || v.load.Kernel != nil && sends < severalSends || out > leastWait {
 			continue
 		}
 		f.Gain, f.Confidence = latency(s.Share*s.At/mean*0.95), 0.5

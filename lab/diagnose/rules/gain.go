@@ -15,6 +15,12 @@ const (
 	dominant = 0.5
 )
 
+// beyond returns the share of the CPU time that a server saves if a kind of work shrinks from a
+// share to the one that it has in a healthy server: the rest of the work stays as it is.
+func beyond(share, healthy float64) float64 {
+	return bound((known(share)-healthy)/(1-healthy), 0, 1)
+}
+
 // saving is the gain of a share of the CPU time. If the CPU limits the server, rate and latency
 // of the closed loop follow it; otherwise the latency loses the share of its own CPU time.
 func (v *view) saving(share float64) diagnose.Gain {
@@ -28,27 +34,32 @@ func (v *view) saving(share float64) diagnose.Gain {
 	return g
 }
 
-// queueing is the gain of removing a queue, for which requests wait a share of their time. The
-// closed loop is then as much faster, up to the limit of the CPUs. If most of the time is spent
-// there, the queue is what limits the rate, and the CPUs are the next limit.
-func (v *view) queueing(share float64) diagnose.Gain {
-	share = bound(known(share), 0, 0.99)
-	room := max(1-v.busy/usable, 0)
-	g := diagnose.Gain{Latency: min(share, room)}
-	g.Ceiling = 1/(1-g.Latency) - 1
-	if share >= dominant && v.busy > 0 {
-		g.Ceiling = min(max(usable/v.busy-1, 0), mostCeiling)
+// queueing is the gain of removing a queue, for which requests wait a share of their time, and
+// with it a share of the CPU time. The closed loop is then as much faster, up to the limit of the
+// CPUs. If most of the time is spent there, the queue is what limits the rate, and the CPUs are
+// the next limit.
+func (v *view) queueing(cpu, wait float64) diagnose.Gain {
+	g := v.saving(cpu)
+	wait = bound(known(wait), 0, 0.99)
+	busy := v.busy * (1 - g.CPU)
+	g.Latency = max(g.Latency, min(wait, max(1-busy/usable, 0)))
+	g.Ceiling = max(g.Ceiling, 1/(1-g.Latency)-1)
+	if wait >= dominant && busy > 0 {
+		g.Ceiling = max(g.Ceiling, min(max(usable/busy-1, 0), mostCeiling))
 	}
 	return g
 }
 
 // both is the gain of a wait that does not limit the rate, for a share of the requests' time, and
-// of a share of the CPU time. While the CPUs are saturated, a shorter wait is a longer one for the
-// CPU.
+// of a share of the CPU time. The latency is that at the same rate: while the CPUs are saturated,
+// a shorter wait is a longer one for the CPU.
 func (v *view) both(cpu, wait float64) diagnose.Gain {
 	g := v.saving(cpu)
-	room := max(1-v.busy*(1-g.CPU)/usable, 0)
-	g.Latency = max(g.Latency, min(bound(known(wait), 0, 0.99), room))
+	wait = bound(known(wait), 0, 0.99)
+	if v.busy >= saturated {
+		wait = min(wait, max(1-v.busy*(1-g.CPU)/usable, 0))
+	}
+	g.Latency = max(g.Latency, wait)
 	return g
 }
 

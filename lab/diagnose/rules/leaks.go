@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/redline-go/redline/lab/diagnose"
 )
@@ -39,6 +40,8 @@ const (
 	// keptOpen is how many goroutines or descriptors a server may keep for each connection of the
 	// load: pools of connections to other servers, with two goroutines each.
 	keptOpen = 3
+	// mostKept is how many of them it may keep if their number no longer grows.
+	mostKept = 16
 	// leastEach is the number that an answer leaves, below which it is a matter of startup.
 	leastEach = 0.0005
 )
@@ -73,7 +76,11 @@ func (v *view) connections() float64 {
 // leaks reports whether what is left is more than a server keeps for later.
 func (v *view) leaks(figure string) (more, each float64, ok bool) {
 	more, each, ok = v.left(figure)
-	return more, each, ok && more >= max(leastLeft, keptOpen*v.connections()) && each >= leastEach
+	if !ok || each < leastEach || more < max(leastLeft, keptOpen*v.connections()) {
+		return more, each, false
+	}
+	share, seen := v.grows(figure, each)
+	return more, each, !seen || share >= settled || more > mostKept*v.connections()
 }
 
 const (
@@ -85,18 +92,25 @@ const (
 // grows returns how much a figure grew under the highest load, as a share of what a leak of so
 // many for each answer would add; false: unknown.
 func (v *view) grows(figure string, each float64) (share float64, ok bool) {
-	first, last, seen := 0.0, 0.0, 0
+	var seen []float64
 	for i := range v.load.Samples {
 		if x, ok := v.load.Samples[i].Values[figure]; ok {
-			if seen == 0 {
-				first = known(x)
-			}
-			last = known(x)
-			seen++
+			seen = append(seen, known(x))
 		}
 	}
 	expected := each * known(v.load.Rate) * known(v.load.Seconds)
-	return ratio(last-first, expected), seen >= leastSamples && expected > 0
+	if len(seen) < leastSamples || expected <= 0 {
+		return 0, false
+	}
+	// From the middle of the first third to that of the last one are two thirds of the window.
+	third := len(seen) / 3
+	growth := (median(seen[len(seen)-third:]) - median(seen[:third])) * 3 / 2
+	return ratio(growth, expected), true
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // sureOfLeak is the confidence in a leak of so many for each answer.
@@ -198,12 +212,13 @@ func timerLeak(v *view) *finding {
 	if v.Rest == nil {
 		return nil
 	}
-	timersLeft, each, counted := v.left("go_timers")
+	_, _, counted := v.left("go_timers")
+	timersLeft, each, leaks := v.leaks("go_timers")
 	memory, bytes, _ := v.memoryLeft()
 	started := max(v.cpu(timing), v.load.Allocs.Share(timing))
 	awake, _, _ := v.left("cpu_total")
 	switch {
-	case counted && timersLeft >= max(leastLeft, keptOpen*v.connections()) && each >= leastEach:
+	case leaks:
 	case !counted && started >= leastTimers && (awake >= restTimers || memory >= leastMemory && bytes >= leastBytes):
 	default:
 		return nil

@@ -13,7 +13,7 @@ var memoryRules = []rule{
 		id: "gc-pressure", level: general, find: gcPressure,
 		meaning:  "collection and allocation take more CPU than in a healthy server",
 		needs:    "CPU stacks, or the figures gc_cpu and cpu_total; allocations name the code",
-		estimate: "CPU share of collection beyond 8 %, and of allocation beyond 10 %",
+		estimate: "CPU share of collection beyond 12 %, and of allocation beyond 12 %",
 	},
 	{
 		id: "unpooled-buffers", level: broad, find: unpooledBuffers,
@@ -48,15 +48,15 @@ var memoryRules = []rule{
 }
 
 const (
-	healthyGC     = 0.08 // CPU share of collection in a healthy Go service
-	healthyMalloc = 0.10 // CPU share of allocation in a healthy Go service
+	healthyGC     = 0.12 // CPU share of collection in a healthy Go service
+	healthyMalloc = 0.12 // CPU share of allocation in a healthy Go service
 	// leastGC is the excess from which memory is worth a finding: less is within the variation of
 	// services that are fine.
 	leastGC = 0.06
 )
 
 func gcPressure(v *view) *finding {
-	excess := max(v.gc-healthyGC, 0) + max(v.malloc-healthyMalloc, 0)
+	excess := beyond(max(v.gc, healthyGC)+max(v.malloc, healthyMalloc), healthyGC+healthyMalloc)
 	if excess < leastGC {
 		return nil
 	}
@@ -119,15 +119,16 @@ var largeObject = called("runtime.mallocgcLarge", "runtime.(*mcache).allocLarge"
 const (
 	// leastBuffer is how many bytes an answer allocates as buffers before a pool pays.
 	leastBuffer = 8 << 10
+	// largeObjects is the mean size of the objects of a line from which they are buffers.
+	largeObjects = 2 << 10
 	// largeLine is how many bytes an answer allocates in one line of code that makes a buffer by
-	// itself: below, many small objects are as likely.
+	// itself, if the size of the objects is unknown: below, many small objects are as likely.
 	largeLine = 32 << 10
 	// leastPart is the share of the allocated bytes from which a cause is worth a finding.
 	leastPart = 0.15
 )
 
-// direct matches the lines of the server's own code that allocate largeLine bytes an answer or
-// more by themselves.
+// direct matches the lines of the server's own code that allocate buffers by themselves.
 func (v *view) direct() match {
 	a := v.load.Allocs
 	if a == nil || a.Total <= 0 || v.bytes() == 0 {
@@ -137,15 +138,22 @@ func (v *view) direct() match {
 		name string
 		line int
 	}
-	sums := map[line]float64{}
+	bytes, objects := map[line]float64{}, map[line]float64{}
 	for i := range a.List {
 		if f, ok := allocator(&a.List[i]); ok {
-			sums[line{f.Func, f.Line}] += a.List[i].Weight
+			bytes[line{f.Func, f.Line}] += a.List[i].Weight
+			objects[line{f.Func, f.Line}] += known(a.List[i].Objects)
 		}
 	}
 	large := map[line]bool{}
-	for l, w := range sums {
-		large[l] = w/a.Total*v.bytes() >= largeLine
+	for l, n := range bytes {
+		least := leastBuffer
+		if objects[l] == 0 {
+			least = largeLine
+		} else if n/objects[l] < largeObjects {
+			continue
+		}
+		large[l] = n/a.Total*v.bytes() >= float64(least)
 	}
 	return func(f diagnose.Frame) bool { return large[line{f.Func, f.Line}] }
 }

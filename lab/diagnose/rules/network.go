@@ -80,7 +80,10 @@ const (
 	closingCost  = 0.25 // CPU share of a connection for each answer, at least
 )
 
-var accepting = called("net/http.(*Server).Serve", "net.(*TCPListener).Accept*", "net/http.(*conn).close*", "net/http.(*Server).newConn", "net/http.(*conn).setState", "net.(*conn).Close", "internal/poll.(*FD).Accept", "internal/poll.(*FD).Close", "internal/poll.(*FD).destroy", "inet_csk_accept", "__sys_accept4", "tcp_close", "tcp_fin", "tcp_v4_syn_recv_sock", "tcp_conn_request", "tcp_rcv_synsent_state_process", "__x64_sys_shutdown", "inet_shutdown", "__fput", "net/http.newBufioReader", "net/http.newBufioWriterSize", "runtime.newproc")
+var accepting = called("net/http.(*Server).Serve", "net.(*TCPListener).Accept*", "net/http.(*conn).close*", "net/http.(*Server).newConn", "net/http.(*conn).setState", "net.(*conn).Close", "internal/poll.(*FD).Accept", "internal/poll.(*FD).Close", "internal/poll.(*FD).destroy", "inet_csk_accept", "__sys_accept4", "tcp_close", "tcp_fin", "tcp_v4_syn_recv_sock", "tcp_conn_request", "tcp_rcv_synsent_state_process", "__x64_sys_shutdown", "inet_shutdown", "__fput", "ngx_event_accept", "ngx_close_connection", "ngx_http_close_connection", "ngx_http_init_connection", "uv__server_io", "uv_accept", "uv__stream_destroy", "__x64_sys_close", "__arm64_sys_close", "net/http.newBufioReader", "net/http.newBufioWriterSize", "runtime.newproc")
+
+// exchanging matches what a connection does for each of its requests.
+var exchanging = anyOf(handler, called("net/http.(*conn).readRequest", "net/http.(*response).finishRequest", "bufio.(*Reader).Peek", "github.com/valyala/fasthttp.(*RequestHeader).*", "github.com/valyala/fasthttp.(*Request).*", "github.com/valyala/fasthttp.writeResponse"))
 
 func keepaliveOff(v *view) *finding {
 	each := known(v.load.Connects)
@@ -90,9 +93,9 @@ func keepaliveOff(v *view) *finding {
 	if each < leastClosing {
 		return nil
 	}
-	share := max(v.cost(anyOf(accepting, shaking)), closingCost*min(each, 1))
 	f := &finding{claims: anyOf(accepting, shaking)}
-	f.cpu = v.load.OnCPU.With(f.claims)
+	f.cpu = v.load.OnCPU.Filter(func(s *stack) bool { return s.Has(f.claims) || s.Has(connection) && !s.Has(exchanging) })
+	share := max(ratio(f.cpu.Total, total(v.load.OnCPU))+v.gc*v.allocated(f.claims), closingCost*min(each, 1))
 	// New connections cost the generator more than the server.
 	f.blames = map[string]float64{"ephemeral-ports": 1, "generator-limit": 1}
 	f.Title = fmt.Sprintf("The server closes connections: %.2g new ones an answer", each)
@@ -198,12 +201,18 @@ const (
 	smallQueue = 128 // backlog that bursts overflow
 )
 
+// leastDrops is the number of connections dropped under a load from which that is no accident.
+const leastDrops = 3
+
 func acceptQueue(v *view) *finding {
 	// Connections are made when a load begins: each of the loads may show it.
 	drops, own := 0.0, false
 	for i := range v.Loads {
 		if n, ok := v.Loads[i].Rated("accept_drops"); ok {
-			drops, own = max(drops, known(n)), true
+			own = true
+			if v.Loads[i].Watch.Totals["accept_drops"] >= leastDrops {
+				drops = max(drops, known(n))
+			}
 		}
 	}
 	if !own {

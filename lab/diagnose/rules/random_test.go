@@ -148,7 +148,7 @@ func (g generator) stacks() *stacks {
 		return nil
 	}
 	s := &stacks{}
-	waits := []string{"", "sync.Mutex.Lock", "chan receive", "chan send", "select", "IO wait", "sleep", "semacquire", "sync.WaitGroup.Wait"}
+	waits := []string{"", "sync.Mutex.Lock", "chan receive", "chan send", "select", "IO wait", "sleep", "timer", "semacquire", "sync.WaitGroup.Wait"}
 	states := []string{"", "running", "runnable", "syscall", "waiting", "waiting", "waiting"}
 	for range g.rng.IntN(16) {
 		k := stack{Weight: g.number(), State: states[g.rng.IntN(len(states))], Wait: waits[g.rng.IntN(len(waits))]}

@@ -108,6 +108,13 @@ func TestHealthy(t *testing.T) {
 				wall(40, "waiting", "IO wait", frames("internal/poll.(*FD).Read", "net.(*conn).Read", "github.com/redis/go-redis/v9.(*Client).Process", "main.(*shop).price", "main.(*shop).show.func1")...).
 				peer(diagnose.Peer{Addr: "10.0.0.9:6379", Sends: 2100, Bytes: 60, Waits: 2100, Wait: diagnose.Delay{Mean: 0.017, P50: 0.017}})
 		},
+		"waits for a limiter": func(p patient) patient {
+			return p.waits(14, "waiting", "timer", under("runtime.selectgo", "golang.org/x/time/rate.(*Limiter).wait", "golang.org/x/time/rate.(*Limiter).Wait", "main.(*shop).show")...)
+		},
+		"answers at intervals": func(p patient) patient {
+			return p.waits(14, "waiting", "timer", under("runtime.chanrecv", "runtime.chanrecv2", "main.(*shop).poll", "main.(*shop).show")...).
+				wall(3, "waiting", "timer", frames("runtime.selectgo", "main.(*store).refresh", "main.(*store).run")...)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range Find(make(healthy()).Evidence) {
@@ -116,6 +123,32 @@ func TestHealthy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A wait for a timer is a sleep, and not one for another goroutine. In a client or a pool the
+// timer bounds the wait.
+func TestTimers(t *testing.T) {
+	type is struct{ sleeping, queued, delegated, pooled, outgoing bool }
+	for _, c := range []struct {
+		wait, in string
+		want     is
+	}{
+		{"timer", "main.(*shop).pause", is{sleeping: true}},
+		{"sleep", "main.(*shop).pause", is{sleeping: true}},
+		{"select", "main.(*shop).pause", is{queued: true, delegated: true}},
+		{"chan receive", "main.(*shop).pause", is{queued: true, delegated: true}},
+		{"timer", "golang.org/x/time/rate.(*Limiter).wait", is{sleeping: true}},
+		{"timer", "github.com/cenkalti/backoff/v4.doRetryNotify[...]", is{sleeping: true}},
+		{"select", "github.com/cenkalti/backoff/v4.doRetryNotify[...]", is{sleeping: true}},
+		{"timer", "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).waitTurn", is{pooled: true}},
+		{"timer", "net/http.(*http2clientStream).writeRequest", is{outgoing: true}},
+	} {
+		f := under("runtime.selectgo", c.in, "main.(*shop).show")
+		s := &stack{Weight: 1, State: "waiting", Wait: c.wait, Frames: f}
+		if got := (is{sleeping(s), queued(s), isDelegated(s), inPool(s), outgoing(s)}); got != c.want {
+			t.Errorf("%s in %s: %+v, want %+v", c.wait, c.in, got, c.want)
+		}
 	}
 }
 

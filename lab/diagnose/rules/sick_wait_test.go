@@ -49,6 +49,14 @@ var sickWaiting = []sick{
 		},
 	},
 	{
+		id: "blocking-file", name: "fsync of another server under a lock", low: 0.4, high: 0.9,
+		make: func(p patient) patient {
+			p.waits(0, "", "")
+			p.knee().Wall, p.Server.Language, p.knee().InFlight = nil, "native", 16
+			return p.call("fsync", diagnose.Syscall{Rate: 1000, Seconds: 0.7}).call("futex", diagnose.Syscall{Rate: 6000, Seconds: 14.6})
+		},
+	},
+	{
 		id: "blocking-file", name: "fsync of another server", low: 0.4, high: 0.9,
 		make: func(p patient) patient {
 			p.waits(0, "", "")
@@ -160,6 +168,14 @@ var sickDownstream = []sick{
 		},
 	},
 	{
+		id: "retry-storm", name: "backoff that a context ends", low: 0.5, high: 0.99,
+		make: func(p patient) patient {
+			return p.waits(10, "waiting", "timer", under("runtime.selectgo", "main.(*client).get", "main.(*shop).show")...).
+				wall(4, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*client).get", "main.(*shop).show")...).
+				peer(diagnose.Peer{Addr: "10.0.0.9:80", Sends: 2100, Bytes: 200, Waits: 2100, Wait: diagnose.Delay{Mean: 0.002}})
+		},
+	},
+	{
 		id: "retry-storm", name: "at once", low: 0.6, high: 0.99,
 		make: func(p patient) patient {
 			p.waits(13, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*client).get", "main.(*shop).show")...)
@@ -211,7 +227,7 @@ var sickNetwork = []sick{
 		},
 	},
 	{
-		id: "keepalive-off", name: "closes", low: 0.2, high: 0.5,
+		id: "keepalive-off", name: "closes", low: 0.2, high: 0.8,
 		make: func(p patient) patient {
 			p.knee().Connects = 1
 			return p.busy().cpu(0.3, frames("inet_csk_accept", "__sys_accept4", "internal/poll.(*FD).Accept", "net.(*TCPListener).Accept", "net/http.(*Server).Serve")...).gauge("tcp_time_wait", 9000)

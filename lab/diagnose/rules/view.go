@@ -264,7 +264,7 @@ var (
 		"runtime.gcMark*", "runtime.(*mspan).sweep", "runtime.(*sweepLocked).sweep", "runtime.deductSweepCredit", "runtime.sweepone", "runtime.wbBufFlush*", "runtime.gcWriteBarrier*", "runtime.markroot*", "runtime.scanobject", "runtime.greyobject")
 	// Without other work, the runtime collects on idle CPUs: that costs nothing.
 	collectingIdly = called("runtime.gcDrainMarkWorkerIdle")
-	allocating     = called("runtime.mallocgc*", "runtime.newobject", "runtime.makeslice*", "runtime.growslice", "runtime.makechan*", "runtime.makemap*", "runtime.newarray", "runtime.rawbyteslice", "runtime.rawstring*", "runtime.mallocTiny*", "runtime.mallocScan*", "runtime.mallocNoScan*")
+	allocating     = called("runtime.mallocgc*", "runtime.newobject", "runtime.makeslice*", "runtime.growslice", "runtime.makechan*", "runtime.makemap*", "runtime.newarray", "runtime.rawbyteslice", "runtime.rawstring*", "internal/runtime/maps.New*", "internal/runtime/maps.new*", "internal/runtime/maps.(*Map).grow*", "internal/runtime/maps.(*table).grow*", "internal/runtime/maps.(*table).split*", "internal/runtime/maps.(*table).rehash*", "runtime.mallocTiny*", "runtime.mallocScan*", "runtime.mallocNoScan*")
 )
 
 // costs sets the shares of memory management.

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/redline-go/redline/lab/diagnose"
 )
@@ -71,11 +70,10 @@ func lockContention(v *view) *finding {
 		return nil
 	}
 	f := &finding{waits: waits}
-	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.9)
+	f.Gain, f.Confidence = v.queueing(beyond(spin, healthyLocks), share), v.sureOfWaits(0.9)
 	if share < leastWait {
-		f.Gain = diagnose.Gain{}
+		f.Gain = v.saving(beyond(spin, healthyLocks))
 	}
-	f.Gain = join(f.Gain, v.saving(max(spin-healthyLocks, 0)))
 	f.Sites = places(waits, everything)
 	f.Title = fmt.Sprintf("Requests wait for a lock %s of their time", percent(share))
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for a lock; locking takes %s of the CPU time.", waits.Total, v.inflight, percent(spin))}
@@ -185,14 +183,13 @@ func channelContention(v *view) *finding {
 	}
 	f := &finding{waits: waits}
 	f.Title = fmt.Sprintf("Requests wait for a channel %s of their time", percent(share))
-	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(beyond(work, healthyChannels), share), v.sureOfWaits(0.85)
 	f.Sites = places(waits, everything)
 	if share < leastWait {
-		f.Gain, f.Confidence = diagnose.Gain{}, v.sureOfCPU(0.7)
+		f.Gain, f.Confidence = v.saving(beyond(work, healthyChannels)), v.sureOfCPU(0.7)
 		f.Title = fmt.Sprintf("Channels take %s of the CPU time", percent(work))
 		f.Sites = places(v.load.OnCPU.With(channelWork), channelWork)
 	}
-	f.Gain = join(f.Gain, v.saving(max(work-healthyChannels, 0)))
 	f.Evidence = []string{
 		fmt.Sprintf("On average %.3g goroutines of %.3g requests wait to send to a channel or to receive from one, while %.3g other goroutines work.", waits.Total, v.inflight, v.helpers.Total),
 		fmt.Sprintf("Channels take %s of the CPU time.", percent(work)),
@@ -202,125 +199,6 @@ func channelContention(v *view) *finding {
 		"Divide the work by key among several channels; send batches instead of single items.",
 		"If the channel is a semaphore, raise its capacity to what the resource behind it bears.",
 	}
-	return f
-}
-
-var (
-	fileCalls = called("os.(*File).*", "os.OpenFile", "os.Open", "os.Create", "os.ReadFile", "os.WriteFile", "os.Rename", "os.Remove*", "os.Stat", "os.Lstat", "os.Mkdir*", "os.ReadDir", "os.CreateTemp", "internal/poll.(*FD).Fsync", "internal/poll.(*FD).Pread", "internal/poll.(*FD).Pwrite",
-		"syscall.Fsync", "syscall.Fdatasync", "syscall.Open", "syscall.Pwrite", "syscall.Pread", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Pwrite*", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "modernc.org/libc.Xpwrite*", "modernc.org/libc.Xfcntl*")
-	syncNames  = []string{"fsync", "fdatasync", "sync_file_range", "msync", "pwrite64", "pread64", "openat", "open", "rename", "renameat", "unlink", "unlinkat", "fallocate", "ftruncate"}
-	blockNames = []string{"flock", "nanosleep", "clock_nanosleep", "wait4", "waitid", "semop", "msgrcv"}
-)
-
-// inCalls returns the share of the requests' time in system calls with these names.
-func (v *view) inCalls(names []string) (share float64, most string) {
-	if v.load.Kernel == nil || known(v.load.InFlight) <= 0 {
-		return 0, ""
-	}
-	sum, best := 0.0, 0.0
-	for _, n := range names {
-		t := max(known(v.load.Kernel.Calls[n].Seconds), known(v.load.Kernel.Blocked[n]))
-		if sum += t; t > best {
-			best, most = t, n
-		}
-	}
-	return bound(ratio(sum, v.load.InFlight), 0, 1), most
-}
-
-// offCPU returns which share of the goroutines in system calls waits there: the others use the
-// CPU, as the stacks that keep selects do.
-func (v *view) offCPU(found *stacks, keep func(*stack) bool) float64 {
-	cores := ratio(v.load.OnCPU.Filter(keep).Total, total(v.load.OnCPU)) * known(v.load.Cores)
-	return bound(1-ratio(cores, found.Total), 0, 1)
-}
-
-// avoidable is the share of blocking that goes away when work is batched, or done elsewhere.
-const avoidable = 0.9
-
-func blockingFile(v *view) *finding {
-	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && s.Has(fileCalls) && !isLogging(s) })
-	share *= v.offCPU(found, func(s *stack) bool { return s.Has(fileCalls) })
-	inKernel, most := v.inCalls(syncNames)
-	held, _ := v.waiting(heldUp(found))
-	if max(share, inKernel) < leastWait && share+held < 2*leastWait {
-		return nil
-	}
-	f := &finding{holds: heldUp(found)}
-	all := bound(max(share, inKernel)+held, 0, 1)
-	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.85)
-	if inKernel > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
-	}
-	if share > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines are in system calls on files.", found.Total))
-	}
-	if held > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("Another %s of the time they wait for a lock that is held meanwhile.", percent(held)))
-	}
-	f.Advice = []string{
-		"Write in batches: one goroutine collects what requests have to store, and calls Sync once for all of them.",
-		"Acknowledge before the data is on disk, if losing the last moments is acceptable.",
-		"Keep files that are read often in memory, and open.",
-	}
-	f.Sites = places(found, everything)
-	return f
-}
-
-// blocked reports whether a goroutine is in C code, or in a system call that the server's own
-// code or a library makes, or waits to go on after one.
-func blocked(s *stack) bool {
-	returned := s.State == "runnable" && s.Has(called("runtime.exitsyscall*"))
-	if s.State != "syscall" && !returned || s.Has(fileCalls) {
-		return false
-	}
-	if s.Has(called("runtime.cgocall", "runtime.asmcgocall")) {
-		return true
-	}
-	direct := called("syscall.*", "golang.org/x/sys/unix.*", "os.(*Process).*", "os/exec.*")
-	for _, f := range s.Frames {
-		switch {
-		case direct(f) || f.Kind == diagnose.Runtime || strings.HasPrefix(f.Func, "internal/runtime/"):
-		default:
-			return userCode(f) && s.Has(direct)
-		}
-	}
-	return false
-}
-
-// threadWork matches what the runtime does when a system call takes long: another thread gets the
-// right to run goroutines.
-var threadWork = called("runtime.handoffp", "runtime.retake", "runtime.startm", "runtime.stopm", "runtime.exitsyscall*", "runtime.mPark")
-
-// healthyThreads is the CPU share of that in a server whose calls are short.
-const healthyThreads = 0.05
-
-func blockingCalls(v *view) *finding {
-	share, found := v.waiting(blocked)
-	share *= v.offCPU(found, func(s *stack) bool { return s.Has(called("runtime.cgocall", "syscall.*", "golang.org/x/sys/unix.*")) })
-	inKernel, most := v.inCalls(blockNames)
-	held, _ := v.waiting(heldUp(found))
-	if max(share, inKernel) < leastWait {
-		return nil
-	}
-	f := &finding{holds: heldUp(found)}
-	all := bound(max(share, inKernel)+held, 0, 1)
-	threads := v.cpu(threadWork)
-	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.8)
-	f.Gain = join(f.Gain, v.saving(max(threads-healthyThreads, 0)))
-	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls, or wait to go on after one. Handing over between threads takes %s of the CPU time.", found.Total, percent(threads))}
-	if n := v.figure("threads"); n > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))
-	}
-	if inKernel > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("Blocking system calls take %s of the requests' time, mostly %s.", percent(inKernel), most))
-	}
-	f.Advice = []string{
-		"Do what these calls do in Go, or without waiting: the runtime gives each of them a thread of its own.",
-		"Bound how many of them run at once, and call them for batches.",
-	}
-	f.Sites = places(found, everything)
 	return f
 }
 
@@ -363,7 +241,7 @@ func syncLogging(v *view) *finding {
 		cost = max(v.cpu(called("vfs_write", "ksys_write")), healthyLogging)
 		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
 	}
-	f.Gain, f.Confidence = join(v.saving(max(cost-healthyLogging, 0)*batchedLogging), v.queueing(waits)), v.sureOfCPU(0.85)
+	f.Gain, f.Confidence = v.queueing(beyond(cost, healthyLogging)*batchedLogging, waits), v.sureOfCPU(0.85)
 	f.Evidence = []string{fmt.Sprintf("Formatting and writing log lines takes %s of the CPU time (healthy: up to %s).", percent(cost), percent(healthyLogging))}
 	if waits > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines wait for the logger's lock or its write.", found.Total))

@@ -18,6 +18,7 @@ type Change struct {
 	CPUs     int      // the server is pinned to so many CPUs; 0: to as many as before
 	Fresh    bool     // every request is sent on a connection of its own
 	Factor   float64  // times the connections of the knee; 0: as many
+	Header   string   // "Name: value" that each request has, too
 	Confirms []string // causes that predict a gain from it
 }
 

@@ -94,7 +94,7 @@ func TestTryFails(t *testing.T) {
 // What a cause predicts is tried first.
 func TestChanges(t *testing.T) {
 	e := &diagnose.Evidence{Server: diagnose.Server{Language: "go", CPUs: 4, Procs: 8, Quota: 0.5, GoMemoryLimit: 1 << 30}}
-	list := Changes(e, []diagnose.Cause{{ID: "gomaxprocs-quota"}}, true)
+	list := Changes(e, []diagnose.Cause{{ID: "gomaxprocs-quota"}}, Can{Start: true})
 	var names []string
 	for _, c := range list {
 		names = append(names, c.Name)
@@ -102,9 +102,40 @@ func TestChanges(t *testing.T) {
 	if want := []string{"GOMAXPROCS=1", "GOGC=400", "GOMEMLIMIT=2147483648", "pinned to one CPU"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
-	for _, c := range Changes(e, nil, false) { // a server that runs already
+	for _, c := range Changes(e, nil, Can{}) { // a server that runs already
 		if len(c.Env) > 0 || c.CPUs > 0 {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Huge pages are tried the other way round, and large answers in gzip.
+func TestChangesOfPagesAndBodies(t *testing.T) {
+	large := []diagnose.Load{{Name: diagnose.Knee, Answer: 64 << 10}}
+	for _, c := range []struct {
+		name   string
+		server diagnose.Server
+		can    Can
+		want   []string
+	}{
+		{"go, always", diagnose.Server{Language: "go", HugePages: "always", GOGC: 400, Settings: map[string]string{"GODEBUG": "x=1"}}, Can{Start: true}, []string{"GODEBUG=x=1,disablethp=1"}},
+		{"go, madvise", diagnose.Server{Language: "go", HugePages: "madvise", GOGC: 400}, Can{Start: true}, nil},
+		{"nginx, madvise", diagnose.Server{Language: "nginx", HugePages: "madvise"}, Can{Start: true}, []string{"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"}},
+		{"running", diagnose.Server{Language: "nginx", HugePages: "madvise"}, Can{Ask: true}, []string{"Accept-Encoding: gzip"}},
+	} {
+		var got []string
+		for _, x := range Changes(&diagnose.Evidence{Server: c.server, Loads: large}, nil, c.can) {
+			for _, e := range x.Env {
+				if !strings.HasPrefix(e, "GOGC=") {
+					got = append(got, e)
+				}
+			}
+			if x.Header != "" {
+				got = append(got, x.Header)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A few services, one that waits, one that computes and one in need of a quota, are diagnosed in
@@ -34,25 +35,42 @@ func TestDiagnosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), redline, "diagnose", "--targets", "-", "--most", "32", "--step", "300ms", "--window", "1500ms", "--warmup", "200ms", "--quiet", "--json", "-", s.Base(server.Addr))
-			var said bytes.Buffer
-			cmd.Stdin, cmd.Stderr = bytes.NewReader(scenario), &said
-			out, err := cmd.Output() // exits with 4 on a machine that is not quiet
-			var r struct {
-				Causes []struct {
-					ID string `json:"id"`
-				} `json:"causes"`
-				Missing []string `json:"missing"`
-			}
-			if json.Unmarshal(out, &r) != nil {
-				t.Fatalf("%v\n%s", err, said.String())
-			}
-			for _, c := range r.Causes[:min(len(r.Causes), 3)] {
-				if c.ID == s.Cause {
+			for i, window := 0, 1500*time.Millisecond; ; i, window = i+1, 2*window {
+				cmd := exec.CommandContext(t.Context(), redline, "diagnose", "--targets", "-", "--most", "32", "--step", "300ms", "--window", window.String(), "--warmup", "200ms", "--quiet", "--json", "-", s.Base(server.Addr))
+				named, doubted := diagnosed(t, cmd, scenario, s.Cause)
+				if named {
 					return
 				}
+				if !doubted || i == 3 {
+					t.Fatal("it does not name the cause")
+				}
 			}
-			t.Errorf("it names %v, and did not see %q", r.Causes, r.Missing)
 		})
 	}
+}
+
+// diagnosed runs a diagnosis. It reports whether a cause is among the first three, and whether the
+// diagnosis is in doubt: on a busy machine, that is, where a longer one may see more.
+func diagnosed(t *testing.T, cmd *exec.Cmd, scenario []byte, cause string) (named, doubted bool) {
+	t.Helper()
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(scenario), &said
+	out, err := cmd.Output() // exits with 4 on a machine that is not quiet
+	var r struct {
+		Causes []struct {
+			ID string `json:"id"`
+		} `json:"causes"`
+		Missing []string `json:"missing"`
+		Doubts  []string `json:"doubts"`
+	}
+	if json.Unmarshal(out, &r) != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	for _, c := range r.Causes[:min(len(r.Causes), 3)] {
+		named = named || c.ID == cause
+	}
+	if !named {
+		t.Logf("it names %v, doubts %q, and did not see %q", r.Causes, r.Doubts, r.Missing)
+	}
+	return named, len(r.Doubts) > 0 || cmd.ProcessState.ExitCode() == 4
 }

@@ -8,6 +8,10 @@
 // setting reads ZOO_TWIN instead, at its start. Names and comments in the services do not
 // give the cause away: only species.yaml does, and a diagnosis reads neither.
 //
+// The rules of the diagnosis were written with the species that are named after a cause. Species
+// named after what the service does were written without knowing the rules: they show whether a
+// rule finds a cause that has another form.
+//
 // Services in other languages are below foreign: a directory has their files, and species.yaml the
 // command that starts them. They read ZOO_TWIN, or have a command for the twin. They need not
 // announce themselves: the port is chosen for them.

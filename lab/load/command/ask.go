@@ -58,7 +58,8 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 	}
 	a.addr = conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
-	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
+	// A connection to 127.0.0.2 begins at 127.0.0.1.
+	a.local = a.addr.Addr().IsLoopback() || conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
 	return conn, a, nil
 }
 

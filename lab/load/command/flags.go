@@ -104,6 +104,22 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	l.export.bind(f)
 }
 
+// Plain reports whether each request is the one that the flags describe, and does not ask for a
+// compressed answer.
+func (l *Flags) Plain() bool {
+	return l.users.targets == "" && !slices.ContainsFunc(l.headers, func(h string) bool {
+		name, _, _ := strings.Cut(h, ":")
+		return strings.EqualFold(name, "Accept-Encoding")
+	})
+}
+
+// With returns the flags with a further header field for each request, as "Name: value".
+func (l *Flags) With(header string) *Flags {
+	with := *l
+	with.headers = append(slices.Clip(l.headers), header)
+	return &with
+}
+
 // BindOnly adds the flags of some of the [Groups], named by their titles, and those that are
 // named themselves. All others have their defaults. It is for verbs that decide on the rest.
 func (l *Flags) BindOnly(f *pflag.FlagSet, titles []string, names ...string) {

@@ -11,6 +11,7 @@ func TestPackage(t *testing.T) {
 		"github.com/a/b/v2.(*T[go.shape.struct { example.org/x.Y int }]).M": "github.com/a/b/v2",
 		"slices.SortFunc[go.shape.[]example.org/x/y.T,go.shape.int]":        "slices", "gopkg.in/yaml%2ev3.Unmarshal": "gopkg.in/yaml.v3",
 		"memeqbody": "", "std::vector<int>::push_back(int const&)": "", "ngx_http_handler": "", "": "", "foo(a.b)": "",
+		"github.com/a/b.(*Tree[...]).Add": "github.com/a/b", "main.(*T[github.com/x/y.K]).Do": "main", "type:.eq.main.T": "runtime", "go:struct {}.X": "runtime", "a%zz.F": "a%zz",
 	} {
 		if got := Package(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -1,10 +1,9 @@
 package frames
 
 import (
+	"net/url"
 	"path"
 	"strings"
-
-	"github.com/redline-go/redline/lab/profile/query"
 )
 
 // Origin says whose code a function is.
@@ -34,9 +33,29 @@ type Frame struct {
 	Mapping string // file of the mapping; empty: unknown
 }
 
-// Package returns the import path of a Go function, or "" if the name is not one of Go.
+// Package returns the import path of the package of a Go function, by the name that the linker
+// gives it: net/http of "net/http.(*conn).serve", example.org/x of "example.org/x.Map[...]".
+// Functions that the compiler makes for types belong to package runtime. It is empty if there is
+// none in the name.
 func Package(name string) string {
-	pkg, _ := query.Split(name)
+	if strings.HasPrefix(name, "type:.") || strings.HasPrefix(name, "go:") {
+		return "runtime"
+	}
+	// Type arguments and receivers may have paths of their own.
+	end := len(name)
+	if i := strings.IndexAny(name, "[("); i >= 0 {
+		end = i
+	}
+	slash := strings.LastIndexByte(name[:end], '/') + 1
+	dot := strings.IndexByte(name[slash:end], '.')
+	if dot < 0 {
+		return ""
+	}
+	pkg := name[:slash+dot]
+	// The linker escapes dots in the last element, as in gopkg.in/yaml%2ev3.
+	if plain, err := url.PathUnescape(pkg); err == nil {
+		pkg = plain
+	}
 	return pkg
 }
 
@@ -103,7 +122,8 @@ func originOfPackage(pkg, module string) Origin {
 	case pkg == "" || within(pkg, "runtime") && pkg != "runtime/pprof" && pkg != "runtime/trace" && pkg != "runtime/debug", within(pkg, "internal/runtime"):
 		return Runtime // bodies in assembly have no package
 	}
-	if query.IsStandard(pkg) || strings.HasPrefix(pkg, "vendor/") {
+	first, _, _ := strings.Cut(pkg, "/")
+	if first != "" && !strings.Contains(first, ".") { // also those that it vendors
 		return Standard
 	}
 	return Library

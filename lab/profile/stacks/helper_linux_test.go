@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/redline-go/redline/lab/profile/query"
 )
 
 // built keeps the programs: each is compiled once.
@@ -152,14 +150,14 @@ func allowed(t testing.TB, err error) {
 
 // take takes profiles until they have enough samples. It returns their sum with the samples
 // as value, and the notes of the last one.
-func take(t testing.TB, enough int64, o Options) (*query.Profile, *Taken) {
+func take(t testing.TB, enough int64, o Options) (*asked, *Taken) {
 	t.Helper()
-	return takeUntil(t, o, func(q *query.Profile) bool { return q.Total() >= enough })
+	return takeUntil(t, o, func(q *asked) bool { return q.Total() >= enough })
 }
 
 // takeUntil takes profiles until their sum satisfies a condition: a busy machine may give the
 // program little CPU time.
-func takeUntil(t testing.TB, o Options, enough func(*query.Profile) bool) (*query.Profile, *Taken) {
+func takeUntil(t testing.TB, o Options, enough func(*asked) bool) (*asked, *Taken) {
 	t.Helper()
 	if o.Hz == 0 {
 		o.Hz = 997
@@ -174,7 +172,7 @@ func takeUntil(t testing.TB, o Options, enough func(*query.Profile) bool) (*quer
 		}
 		if sum == nil {
 			sum = taken.Profile
-		} else if sum, err = query.Merge(sum, taken.Profile); err != nil {
+		} else if sum, err = profile.Merge([]*profile.Profile{sum, taken.Profile}); err != nil {
 			t.Fatal(err)
 		}
 		if q := ask(t, sum, sum.SampleType[0].Type); enough(q) {
@@ -186,23 +184,59 @@ func takeUntil(t testing.TB, o Options, enough func(*query.Profile) bool) (*quer
 }
 
 // napped is the condition that both naps were seen often.
-func napped(q *query.Profile) bool {
+func napped(q *asked) bool {
 	return min(q.Sum(namedAs("main.napShort")), q.Sum(namedAs("main.napLong"))) >= 20
 }
 
-func ask(t testing.TB, p *profile.Profile, value string) *query.Profile {
-	t.Helper()
-	q, err := query.New(p, query.Options{Value: value})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
+// asked is a profile that is asked about one of its values.
+type asked struct {
+	p     *profile.Profile
+	value int
+	keep  func(*profile.Sample) bool
 }
 
-// namedAs matches functions by name.
-func namedAs(names ...string) func(*query.Func) bool {
-	return func(f *query.Func) bool { return slices.Contains(names, f.Name) }
+func ask(t testing.TB, p *profile.Profile, value string) *asked {
+	t.Helper()
+	at := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == value })
+	if at < 0 {
+		t.Fatalf("the profile has no %s", value)
+	}
+	return &asked{p, at, func(*profile.Sample) bool { return true }}
 }
+
+// Select is the part with the samples that keep selects.
+func (q asked) Select(keep func(*profile.Sample) bool) *asked {
+	q.keep = keep
+	return &q
+}
+
+func (q *asked) Unit() string { return q.p.SampleType[q.value].Unit }
+
+func (q *asked) Total() int64 { return q.Sum(func(*profile.Location) bool { return true }) }
+
+// Sum is the value of the samples with a matching place in their stack.
+func (q *asked) Sum(match func(*profile.Location) bool) (sum int64) {
+	for _, s := range q.p.Sample {
+		if q.keep(s) && slices.ContainsFunc(s.Location, match) {
+			sum += s.Value[q.value]
+		}
+	}
+	return sum
+}
+
+// Share is Sum as a part of the total; 0 if that is 0.
+func (q *asked) Share(match func(*profile.Location) bool) float64 {
+	return float64(q.Sum(match)) / float64(max(q.Total(), 1))
+}
+
+// namedAs matches functions by name, also inlined ones.
+func namedAs(names ...string) func(*profile.Location) bool {
+	return func(l *profile.Location) bool {
+		return slices.ContainsFunc(l.Line, func(x profile.Line) bool { return slices.Contains(names, x.Function.Name) })
+	}
+}
+
+func ofKernel(l *profile.Location) bool { return l.Mapping != nil && l.Mapping.File == "[kernel]" }
 
 // trace is the stack of a sample, innermost first.
 func trace(s *profile.Sample) (out []string) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,18 +39,33 @@ func TestNoProcess(t *testing.T) {
 	}
 }
 
+// watching reports whether this process has opened events of the kernel.
+func watching() bool {
+	list, err := filepath.Glob("/proc/self/fd/*")
+	return err == nil && slices.ContainsFunc(list, func(name string) bool {
+		to, err := os.Readlink(name)
+		return err == nil && to == "anon_inode:[perf_event]"
+	})
+}
+
 // A process that ends half way leaves what was taken until then.
 func TestGone(t *testing.T) {
 	x := start(t, goProgram(t), "work")
-	done := make(chan struct{})
+	done, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = x.line // it is ready
-		time.Sleep(500 * time.Millisecond)
+		for !watching() {
+			select {
+			case <-over: // it was not allowed
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
 		_ = x.cmd.Process.Kill()
 		_ = x.cmd.Wait()
 	}()
 	taken, err := Take(context.Background(), Options{PIDs: []int{x.pid}, For: time.Minute, Hz: 997})
+	close(over)
 	<-done
 	allowed(t, err)
 	if !noted(taken.Notes, "ended before the window") || taken.Profile.DurationNanos > int64(50*time.Second) {

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/redline-go/redline/lab/profile/query"
 )
 
 // Threads that block in known functions are found there, the longer wait with more time.
@@ -24,7 +22,7 @@ func TestNaps(t *testing.T) {
 	if times.Unit() != "nanoseconds" || times.Sum(namedAs("main.napLong")) <= times.Sum(namedAs("main.napShort")) {
 		t.Errorf("long naps have %d %s, short ones %d", times.Sum(namedAs("main.napLong")), times.Unit(), times.Sum(namedAs("main.napShort")))
 	}
-	if got := times.Sum(query.Kinds(query.Kernel)); got != times.Total() {
+	if got := times.Sum(ofKernel); got != times.Total() {
 		t.Errorf("the kernel blocks for %d of %d", got, times.Total())
 	}
 	sleeping := waits.Select(func(s *profile.Sample) bool {

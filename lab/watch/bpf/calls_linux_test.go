@@ -95,16 +95,17 @@ func poll(pair [2]int) {
 // Calls, bytes and errors are exact, whether calls are timed or not.
 func TestCalls(t *testing.T) {
 	c := count(t, "calls", false)
-	c.s.paced = Counts{At: time.Now().Add(time.Hour), Calls: map[string]Call{}} // the rate changes nothing
 	for _, timed := range []bool{true, false} {
-		if err := c.s.source.timed(timed); err != nil {
-			t.Fatal(err)
+		if !timed {
+			if err := c.s.source.observe(false); err != nil {
+				t.Fatal(err)
+			}
 		}
 		got, _ := c.during("go")
 		for name, want := range map[string]Call{
 			"getppid":      {Calls: plainCalls},
-			"pwrite64":     {Calls: writeCalls, Bytes: writeCalls * 512, Sizes: Sizes{10: writeCalls}},
-			"preadv":       {Calls: readCalls, Bytes: readCalls * 4096, Sizes: Sizes{13: readCalls}},
+			"pwrite64":     {Calls: writeCalls, Bytes: writeCalls * 512, Moved: writeCalls},
+			"preadv":       {Calls: readCalls, Bytes: readCalls * 4096, Moved: readCalls},
 			"recvfrom":     {Calls: againCalls, Again: againCalls},
 			"fdatasync":    {Calls: failedCalls, Errors: failedCalls},
 			"epoll_pwait2": {Calls: waitCalls},
@@ -117,6 +118,9 @@ func TestCalls(t *testing.T) {
 			if one != want {
 				t.Errorf("timed %v: %s: %+v, want %+v", timed, name, one, want)
 			}
+		}
+		if n := got.Failures[Failure{"fdatasync", "EBADF"}]; n != failedCalls {
+			t.Errorf("timed %v: %d failures, %v", timed, n, got.Failures)
 		}
 		// The runtime of Go has an epoll of its own.
 		e := got.Epoll

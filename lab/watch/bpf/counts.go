@@ -3,7 +3,6 @@ package bpf
 import (
 	"cmp"
 	"net/netip"
-	"slices"
 	"time"
 )
 
@@ -15,38 +14,61 @@ const (
 )
 
 // Counts are the counters of the watched processes, since the programs were loaded or, after
-// [Counts.Sub], of a window.
+// [Counts.Sub], of a window. Those that say so are sampled while the processes are busy: they are
+// counted in a part of the time, and scaled.
 type Counts struct {
 	At     time.Time       // of the reading
 	Span   time.Duration   // of the window; since the programs were loaded
+	Scaled Scaled          // what was sampled
 	Calls  map[string]Call // by name; absent if there were none
-	Waited Hist            // threads that could run, until they ran
+	Waited Hist            // threads that could run, until they ran; sampled
 
-	Voluntary, Involuntary uint64 // switches: the thread waited; it was preempted
+	Voluntary, Involuntary uint64 // switches: the thread waited; it was preempted; sampled
 
 	Epoll Epoll
 	Uring Uring
 	TCP   TCP
 	Peers []Peer // in the order of their addresses; the caller owns the list
 
-	Accepts uint64 // by accept and accept4
-	Lookups uint64 // datagrams to port 53, and segments to it
+	Accepts  uint64             // by accept and accept4
+	Answers  uint64             // sends that followed data from the client, on accepted connections
+	Lookups  uint64             // datagrams to port 53 whose call names the address
+	Queries  uint64             // messages to port 53 on connected sockets
+	Failures map[Failure]uint64 // calls, by name and error, without EAGAIN and EINPROGRESS
 
 	KernelCPU map[string]float64 // seconds, by [Part]; nil if stacks cannot be read
 	UserCPU   float64            // seconds, by the same clock
 	Lost      Lost
 }
 
+// Scaled describes the counters that are sampled.
+type Scaled struct {
+	Readings uint64  // with something new
+	Seconds  float64 // that they stand for
+	Observed float64 // seconds in which events were counted: as many, if none was left out
+}
+
+// Share returns the share of the time in which events were counted; 0 if nothing is known.
+func (s Scaled) Share() float64 {
+	if s.Seconds <= 0 {
+		return 0
+	}
+	return min(1, s.Observed/s.Seconds)
+}
+
+// A Failure is a kind of failed system calls.
+type Failure struct{ Call, Code string } // such as accept4, EMFILE
+
 // A Call is what one kind of system call did.
 type Call struct {
 	Calls, Errors uint64  // that returned; that failed, without Again
 	Again         uint64  // failed with EAGAIN, or EINPROGRESS as of connect
 	Bytes         uint64  // that reads, writes, sends and receives moved
-	Sizes         Sizes   // of these
-	Off           float64 // seconds in the call without a CPU
-	Blocked       float64 // the part of Off until the thread could run again
-	Timed         uint64  // calls whose CPU time was measured
-	TimedCPU      float64 // seconds
+	Moved         uint64  // those that moved some
+	Off           float64 // seconds in the call without a CPU; sampled
+	Blocked       float64 // the part of Off until the thread could run again; sampled
+	Timed         uint64  // calls whose CPU time was measured; sampled
+	TimedCPU      float64 // seconds; sampled
 	SampledCPU    float64 // seconds of CPU time by the clock, of all calls
 }
 
@@ -72,7 +94,8 @@ type Epoll struct {
 // Uring is what io_uring_enter submitted, and what was completed.
 type Uring struct{ Submitted, Completed uint64 }
 
-// TCP is what the TCP sockets of the processes did, through whatever interface.
+// TCP is what the TCP sockets of the processes did, through whatever interface. Sends and receives
+// are sampled; segments sent again and resets are exact.
 type TCP struct {
 	Sends, SentBytes           uint64
 	Receives, ReceivedBytes    uint64 // with data
@@ -82,7 +105,8 @@ type TCP struct {
 	Unread                     Hist   // data that had arrived, until it was read; of UDP too
 }
 
-// A Peer is a remote address of outgoing connections, or of connected UDP sockets.
+// A Peer is a remote address of outgoing connections, or of connected UDP sockets. Sends,
+// receives and waits are sampled.
 type Peer struct {
 	Addr     netip.AddrPort
 	Protocol string // tcp or udp
@@ -110,6 +134,7 @@ func (l Lost) Total() uint64 { return l.Threads + l.Sockets + l.Peers + l.Stacks
 func (c Counts) Sub(earlier Counts) Counts {
 	d := c
 	d.Span = c.At.Sub(earlier.At)
+	d.Scaled = Scaled{c.Scaled.Readings - earlier.Scaled.Readings, c.Scaled.Seconds - earlier.Scaled.Seconds, c.Scaled.Observed - earlier.Scaled.Observed}
 	d.Calls = map[string]Call{}
 	for name, now := range c.Calls {
 		if one := now.sub(earlier.Calls[name]); one != (Call{}) {
@@ -127,7 +152,15 @@ func (c Counts) Sub(earlier Counts) Counts {
 	d.TCP = c.TCP.sub(&earlier.TCP)
 	d.Peers = subPeers(c.Peers, earlier.Peers)
 	d.Accepts -= earlier.Accepts
+	d.Answers -= earlier.Answers
 	d.Lookups -= earlier.Lookups
+	d.Queries -= earlier.Queries
+	d.Failures = map[Failure]uint64{}
+	for f, n := range c.Failures {
+		if n -= earlier.Failures[f]; n > 0 {
+			d.Failures[f] = n
+		}
+	}
 	if c.KernelCPU != nil {
 		d.KernelCPU = map[string]float64{}
 		for part, s := range c.KernelCPU {
@@ -145,13 +178,11 @@ func (c Counts) Sub(earlier Counts) Counts {
 }
 
 func (c Call) sub(e Call) Call {
-	for i := range c.Sizes {
-		c.Sizes[i] -= e.Sizes[i]
-	}
 	c.Calls -= e.Calls
 	c.Errors -= e.Errors
 	c.Again -= e.Again
 	c.Bytes -= e.Bytes
+	c.Moved -= e.Moved
 	c.Off -= e.Off
 	c.Blocked -= e.Blocked
 	c.Timed -= e.Timed
@@ -178,8 +209,7 @@ func subPeers(now, earlier []Peer) []Peer {
 	var list []Peer
 	for i := range now {
 		p := now[i]
-		at, ok := slices.BinarySearchFunc(earlier, &p, func(a Peer, b *Peer) int { return order(&a, b) })
-		if ok {
+		if at, known := findPeer(earlier, &p); known {
 			p = p.sub(&earlier[at])
 		}
 		if p != (Peer{Addr: p.Addr, Protocol: p.Protocol}) {

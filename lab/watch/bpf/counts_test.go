@@ -38,6 +38,7 @@ func filled(n int) Counts {
 	c.Span = time.Duration(n) * time.Second
 	c.Calls = map[string]Call{"read": call}
 	c.Peers = []Peer{peer}
+	c.Failures = map[Failure]uint64{{"read", "EIO"}: uint64(n)}
 	c.KernelCPU = map[string]float64{PartCopy: float64(n)}
 	return c
 }
@@ -50,7 +51,7 @@ func TestSub(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	none := filled(2).Sub(filled(2))
-	if len(none.Calls) > 0 || len(none.Peers) > 0 || len(none.KernelCPU) > 0 || none.Span != 0 {
+	if len(none.Calls) > 0 || len(none.Peers) > 0 || len(none.KernelCPU) > 0 || len(none.Failures) > 0 || none.Span != 0 {
 		t.Errorf("%+v", none)
 	}
 	// What is new counts from 0, and a second peer is told from the first.

@@ -8,7 +8,8 @@
 // process of redline ends: nothing is pinned. A [Sampler] sets the figures of a watch.
 // [Sampler.Counts] has the same and more as a structure; [Counts.Sub] makes a window of two.
 //
-// Counts of calls, bytes and errors are exact. The CPU time within system calls is an estimate
-// when there are many: one of so many calls is timed. The time that a thread spends in a call
-// without a CPU is exact, and counts when the thread runs again.
+// Counts of calls, their bytes and errors, of connections, resets and segments sent again are
+// exact. Sends, receives, waits and times are exact too unless the processes are busy: then the
+// programs that count them are attached for a window of each period, and the counts are scaled
+// ([Counts.Scaled], [Options.Exact]). The time that a thread spends in a call counts when it ends.
 package bpf

@@ -3,6 +3,7 @@ package bpf
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redline-go/redline/lab/watch"
 )
@@ -38,28 +39,37 @@ func (s *Sampler) admit(family, member string, most int) bool {
 	return m.known[member]
 }
 
-// count passes a counter of a member on. One that is new was 0 at the last sample.
-func (s *Sampler) count(r *watch.Reading, family, member string, value float64) {
+// passOn passes a counter of a member on. One that is new was 0 at the given time.
+func passOn(r *watch.Reading, since time.Time, family, member string, value float64) {
 	name := watch.Member(family, member)
-	if !s.last.IsZero() {
-		r.Zero(name, s.last)
+	if !since.IsZero() {
+		r.Zero(name, since)
 	}
 	r.Count(name, 0, value)
 }
 
-// set sets all figures.
-func (s *Sampler) set(r *watch.Reading, now, window *Counts) {
-	s.setCalls(r, now, window)
-	setThreads(r, now, window)
-	setPolls(r, now, window)
-	setSockets(r, now, window)
-	s.setPeers(r, now, window)
+// set sets the figures that are exact, and those that are sampled if there is something new of
+// them.
+func (s *Sampler) set(r *watch.Reading, now *Counts) {
+	window := now.Sub(s.before)
+	s.setCalls(r, now, &window)
+	setPolls(r, now, &window)
+	setSockets(r, now)
+	s.setConnects(r, now, &window)
 	if now.KernelCPU != nil {
 		for _, part := range Parts() {
 			r.Count(watch.Member("kernel_cpu{part}", part), 0, now.KernelCPU[part])
 		}
 	}
 	r.Count("bpf_lost", 0, float64(now.Lost.Total()))
+	if now.Scaled.Readings == s.folded.Scaled.Readings {
+		return
+	}
+	window = now.Sub(s.folded)
+	s.setTimes(r, now, &window)
+	setTransfers(r, now, &window)
+	s.setPeers(r, now, &window)
+	r.Set("bpf_observed", window.Scaled.Share())
 }
 
 // byCalls returns the names of calls, those that were called most first.
@@ -82,20 +92,12 @@ func (s *Sampler) setCalls(r *watch.Reading, now, window *Counts) {
 	for _, name := range byCalls(now.Calls) {
 		c, w := now.Calls[name], window.Calls[name]
 		all, failed, again = all+c.Calls, failed+c.Errors, again+c.Again
-		// The estimate of a total would change when the number of calls does that are timed; the
-		// sum of the windows does not.
-		s.spent[name] += max(w.Seconds(), 0)
-		if !s.admit("calls", name, mostCalls) {
+		if name == Outside || !s.admit("calls", name, mostCalls) {
 			continue
 		}
-		s.count(r, "blocked{call}", name, c.Blocked)
-		if name == Outside {
-			continue
-		}
-		s.count(r, "syscalls{call}", name, float64(c.Calls))
-		s.count(r, "syscall_time{call}", name, s.spent[name])
-		if moved := w.moved(); moved > 0 {
-			r.Set(watch.Member("syscall_bytes{call}", name), float64(w.Bytes)/float64(moved))
+		passOn(r, s.last, "syscalls{call}", name, float64(c.Calls))
+		if w.Moved > 0 {
+			r.Set(watch.Member("syscall_bytes{call}", name), float64(w.Bytes)/float64(w.Moved))
 		}
 	}
 	r.Count("syscalls_all", 0, float64(all))
@@ -103,12 +105,23 @@ func (s *Sampler) setCalls(r *watch.Reading, now, window *Counts) {
 	r.Count("syscall_again", 0, float64(again))
 }
 
-// moved returns the number of calls that moved bytes.
-func (c Call) moved() (n uint64) {
-	for _, size := range c.Sizes[1:] {
-		n += size
+// setTimes sets what threads wait for.
+func (s *Sampler) setTimes(r *watch.Reading, now, window *Counts) {
+	for _, name := range byCalls(now.Calls) {
+		// The estimate of a total would change when the number of calls does that are timed; the
+		// sum of the windows does not.
+		w := window.Calls[name]
+		s.spent[name] += max(w.Seconds(), 0)
+		if !s.admit("calls", name, mostCalls) {
+			continue
+		}
+		passOn(r, s.renewed, "blocked{call}", name, now.Calls[name].Blocked)
+		if name != Outside {
+			passOn(r, s.renewed, "syscall_time{call}", name, s.spent[name])
+		}
 	}
-	return n
+	r.Count("sched_wait", 0, now.Waited.Seconds)
+	quantiles(r, &window.Waited, "sched_wait_p50", "sched_wait_p99")
 }
 
 // quantiles sets the figures of a distribution, if there is one.
@@ -118,11 +131,6 @@ func quantiles(r *watch.Reading, h *Hist, median, high string) {
 	}
 	r.Set(median, h.Quantile(0.5))
 	r.Set(high, h.Quantile(0.99))
-}
-
-func setThreads(r *watch.Reading, now, window *Counts) {
-	r.Count("sched_wait", 0, now.Waited.Seconds)
-	quantiles(r, &window.Waited, "sched_wait_p50", "sched_wait_p99")
 }
 
 func setPolls(r *watch.Reading, now, window *Counts) {
@@ -148,7 +156,17 @@ func setPolls(r *watch.Reading, now, window *Counts) {
 	r.Count("uring_completions", 0, float64(now.Uring.Completed))
 }
 
-func setSockets(r *watch.Reading, now, window *Counts) {
+// setSockets sets what is exact of the sockets.
+func setSockets(r *watch.Reading, now *Counts) {
+	t := &now.TCP
+	r.Count("tcp_resends", 0, float64(t.Retransmits))
+	r.Count("tcp_resets_sent", 0, float64(t.ResetsSent))
+	r.Count("tcp_resets_received", 0, float64(t.ResetsReceived))
+	r.Count("accepts", 0, float64(now.Accepts))
+}
+
+// setTransfers sets what sockets sent and received.
+func setTransfers(r *watch.Reading, now, window *Counts) {
 	t, w := &now.TCP, &window.TCP
 	r.Count("tcp_sends", 0, float64(t.Sends))
 	r.Count("tcp_receives", 0, float64(t.Receives))
@@ -159,36 +177,44 @@ func setSockets(r *watch.Reading, now, window *Counts) {
 		r.Set("tcp_receive_bytes", float64(w.ReceivedBytes)/float64(w.Receives))
 	}
 	quantiles(r, &w.Unread, "tcp_unread_p50", "tcp_unread_p99")
-	r.Count("tcp_resends", 0, float64(t.Retransmits))
-	r.Count("tcp_resets_sent", 0, float64(t.ResetsSent))
-	r.Count("tcp_resets_received", 0, float64(t.ResetsReceived))
 	r.Count("tcp_windows_closed", 0, float64(t.WindowClosed))
-	r.Count("accepts", 0, float64(now.Accepts))
-	r.Count("dns_queries", 0, float64(now.Lookups))
+	r.Count("dns_queries", 0, float64(now.Lookups+now.Queries))
+	r.Count("requests", 0, float64(now.Answers))
 }
 
-func (s *Sampler) setPeers(r *watch.Reading, now, window *Counts) {
+// setConnects sets the figures of connections that the process opened.
+func (s *Sampler) setConnects(r *watch.Reading, now, window *Counts) {
 	var connects, failed uint64
 	times := Hist{}
 	for i := range now.Peers {
 		p := &now.Peers[i]
 		connects, failed = connects+p.Connects, failed+p.Failed
-		name := p.Name()
-		if s.admit("peers", name, mostPeers) {
-			s.count(r, "peer_connects{peer}", name, float64(p.Connects))
-			s.count(r, "peer_requests{peer}", name, float64(p.Wait.Count()))
+		if name := p.Name(); s.admit("peers", name, mostPeers) {
+			passOn(r, s.last, "peer_connects{peer}", name, float64(p.Connects))
+		}
+	}
+	for i := range window.Peers {
+		times = times.add(&window.Peers[i].Connect)
+	}
+	r.Count("connects", 0, float64(connects))
+	r.Count("connects_failed", 0, float64(failed))
+	quantiles(r, &times, "connect_p50", "connect_p99")
+}
+
+// setPeers sets how long peers take to answer.
+func (s *Sampler) setPeers(r *watch.Reading, now, window *Counts) {
+	for i := range now.Peers {
+		p := &now.Peers[i]
+		if name := p.Name(); s.admit("peers", name, mostPeers) {
+			passOn(r, s.renewed, "peer_requests{peer}", name, float64(p.Wait.Count()))
 		}
 	}
 	for i := range window.Peers {
 		p := &window.Peers[i]
-		times = times.add(&p.Connect)
 		name := p.Name()
 		if p.Wait.Count() > 0 && s.admit("peers", name, mostPeers) {
 			r.Set(watch.Member("peer_wait{peer}", name), p.Wait.Mean())
 			r.Set(watch.Member("peer_wait_p99{peer}", name), p.Wait.Quantile(0.99))
 		}
 	}
-	r.Count("connects", 0, float64(connects))
-	r.Count("connects_failed", 0, float64(failed))
-	quantiles(r, &times, "connect_p50", "connect_p99")
 }

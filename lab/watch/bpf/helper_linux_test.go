@@ -18,6 +18,7 @@ const asChild = "REDLINE_BPF_PART"
 // end of its input.
 var parts = map[string]func(line string) string{
 	"calls": makeCalls, "spin": spin, "connect": connect, "tcp": playTCP, "uring": enterRing, "open": openHere, "copy": copyMuch, "fork": forkMany,
+	"slow": askSlowly,
 	"idle": func(string) string { return "done" },
 }
 
@@ -96,7 +97,7 @@ func root(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("eBPF needs root")
 	}
-	s, err := Open(os.Getpid(), false)
+	s, err := Open(Options{PID: os.Getpid()})
 	if err != nil {
 		t.Skip("eBPF cannot be used here: ", err)
 	}
@@ -116,7 +117,7 @@ func count(t *testing.T, name string, tree bool) *counted {
 	t.Helper()
 	root(t)
 	c := play(t, name, 0)
-	s, err := Open(c.cmd.Process.Pid, tree)
+	s, err := Open(Options{PID: c.cmd.Process.Pid, Tree: tree, Exact: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,10 +57,6 @@ func (h *Hist) sub(earlier *Hist) Hist {
 	return d
 }
 
-// Sizes counts transfers by their bytes: first those of 0, then from each power of two to the
-// next one. The last has everything above.
-type Sizes [24]uint64
-
 func (h *Hist) add(other *Hist) Hist {
 	d := Hist{Seconds: h.Seconds + other.Seconds}
 	for i := range h.Buckets {

@@ -19,7 +19,7 @@ var here *Sampler
 
 // openHere watches the process itself, and answers the ids of its programs, or the error.
 func openHere(string) string {
-	s, err := Open(os.Getpid(), true)
+	s, err := Open(Options{PID: os.Getpid(), Tree: true})
 	if err != nil {
 		return fmt.Sprint(errors.Is(err, ErrUnavailable), " ", err)
 	}
@@ -81,7 +81,7 @@ func TestGone(t *testing.T) {
 	if after.Calls["getppid"].Calls != plainCalls || got.Calls["getppid"].Calls != plainCalls {
 		t.Errorf("%d, %d calls", got.Calls["getppid"].Calls, after.Calls["getppid"].Calls)
 	}
-	if _, err := Open(c.cmd.Process.Pid, false); !errors.Is(err, watch.ErrGone) {
+	if _, err := Open(Options{PID: c.cmd.Process.Pid}); !errors.Is(err, watch.ErrGone) {
 		t.Error(err)
 	}
 	if err := errors.Join(c.s.Close(), c.s.Close()); err != nil {

@@ -73,7 +73,7 @@ func TestNetwork(t *testing.T) {
 	c.do(fmt.Sprintf("ip addr add %s/30 dev %s", farAddr, far))
 	c.do("ip link set " + far + " up")
 
-	s, err := Open(c.cmd.Process.Pid, false)
+	s, err := Open(Options{PID: c.cmd.Process.Pid})
 	if err != nil {
 		t.Fatal(err)
 	}

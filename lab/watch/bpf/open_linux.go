@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/watch"
@@ -27,7 +29,8 @@ type programs struct {
 	table      *table
 	began      time.Time
 	absent     []absent
-	enter      link.Link // nil: calls are not timed
+	windows    uint32      // so far
+	links      []link.Link // of the programs that cost much, while they are attached
 	kernelCPU
 }
 
@@ -64,8 +67,12 @@ func (p *programs) load(pid int, tree bool) (err error) {
 		return fmt.Errorf("read the types of the kernel: %w", err)
 	}
 	p.leaveOut(spec, kernel)
+	var jiffy unix.Timespec
+	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &jiffy); err != nil {
+		return fmt.Errorf("read the length of a jiffy: %w", err)
+	}
 	for name, value := range map[string]any{
-		"root": uint32(pid), "tree": tree, "slots": p.table.slots, "kinds": p.table.kinds, "returning": p.table.returning,
+		"root": uint32(pid), "tree": tree, "slots": p.table.slots, "kinds": p.table.kinds, "returning": p.table.returning, "jiffy": uint64(jiffy.Nano()),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
@@ -88,8 +95,8 @@ func (p *programs) load(pid int, tree bool) (err error) {
 // missing then.
 var optional = map[string][]string{
 	"uring_complete": {"uring_completions"},
-	"sock_send":      {"tcp_sends", "tcp_send_bytes", "tcp_windows_closed", "dns_queries", "peer_wait{peer}", "peer_wait_p99{peer}", "peer_requests{peer}"},
-	"sock_receive":   {"tcp_receives", "tcp_receive_bytes", "peer_wait{peer}", "peer_wait_p99{peer}", "peer_requests{peer}"},
+	"sock_send":      {"tcp_sends", "tcp_send_bytes", "tcp_windows_closed", "dns_queries", "peer_wait{peer}", "peer_wait_p99{peer}", "peer_requests{peer}", "requests"},
+	"sock_receive":   {"tcp_receives", "tcp_receive_bytes", "peer_wait{peer}", "peer_wait_p99{peer}", "peer_requests{peer}", "requests"},
 	"sock_ready":     {"tcp_unread_p50", "tcp_unread_p99"},
 }
 
@@ -127,7 +134,7 @@ func (p *programs) start(pid int, tree bool) error {
 		}
 	}
 	for name, one := range p.collection.Programs {
-		if one.Type() != ebpf.Tracing || name == "sock_list" || name == "sys_enter" {
+		if one.Type() != ebpf.Tracing || name == "sock_list" || slices.Contains(costly, name) {
 			continue
 		}
 		l, err := link.AttachTracing(link.TracingOptions{Program: one})
@@ -136,7 +143,7 @@ func (p *programs) start(pid int, tree bool) error {
 		}
 		p.closers = append(p.closers, l)
 	}
-	if err := p.timed(true); err != nil {
+	if err := p.observe(true); err != nil {
 		return err
 	}
 	p.began = time.Now()
@@ -184,11 +191,7 @@ func (p *programs) listSockets() error {
 
 // Close detaches the programs, and frees everything.
 func (p *programs) Close() error {
-	var errs []error
-	if p.enter != nil {
-		errs = append(errs, p.enter.Close())
-		p.enter = nil
-	}
+	errs := []error{p.detach()}
 	for i := len(p.closers) - 1; i >= 0; i-- {
 		if err := p.closers[i].Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 			errs = append(errs, err)
@@ -205,23 +208,41 @@ func (p *programs) Close() error {
 // missing implements source.
 func (p *programs) missing() []absent { return p.absent }
 
-// timed implements source.
-func (p *programs) timed(on bool) error {
-	if on == (p.enter != nil) {
-		return nil
-	}
-	if err := p.collection.Variables["timing"].Set(on); err != nil {
-		return fmt.Errorf("set whether calls are timed: %w", err)
-	}
+// costly are the programs with several events for each request. They are attached in windows.
+var costly = []string{"sys_enter", "sched_wakeup", "sched_wakeup_new", "sched_switch", "sock_send", "sock_receive", "sock_ready"}
+
+// observe implements source.
+func (p *programs) observe(on bool) error {
+	window := p.collection.Variables["window"]
 	if !on {
-		enter := p.enter
-		p.enter = nil
-		return enter.Close()
+		return errors.Join(window.Set(uint32(0)), p.detach())
 	}
-	enter, err := link.AttachTracing(link.TracingOptions{Program: p.collection.Programs["sys_enter"]})
-	if err != nil {
-		return fmt.Errorf("attach sys_enter: %w", err)
+	for _, name := range costly {
+		one := p.collection.Programs[name]
+		if one == nil {
+			continue // this kernel has no such tracepoint
+		}
+		l, err := link.AttachTracing(link.TracingOptions{Program: one})
+		if err != nil {
+			return errors.Join(fmt.Errorf("attach %s: %w", name, err), p.detach())
+		}
+		p.links = append(p.links, l)
 	}
-	p.enter = enter
-	return nil
+	// They see nothing until now, so all begin at the same time.
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return err
+	}
+	p.windows++
+	return errors.Join(p.collection.Variables["opened"].Set(uint64(now.Nano())), window.Set(p.windows))
+}
+
+// detach detaches the programs that cost much.
+func (p *programs) detach() error {
+	var errs []error
+	for _, l := range p.links {
+		errs = append(errs, l.Close())
+	}
+	p.links = nil
+	return errors.Join(errs...)
 }

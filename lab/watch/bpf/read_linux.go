@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -21,7 +22,7 @@ const clockHz = 99
 
 // read implements source.
 func (p *programs) read() (Counts, error) {
-	c := Counts{At: time.Now(), Calls: map[string]Call{}}
+	c := Counts{At: time.Now(), Calls: map[string]Call{}, Failures: map[Failure]uint64{}}
 	c.Span = c.At.Sub(p.began)
 	var perCPU []totalsValue
 	if err := p.collection.Maps["totals"].Lookup(uint32(0), &perCPU); err != nil {
@@ -29,6 +30,9 @@ func (p *programs) read() (Counts, error) {
 	}
 	for i := range perCPU {
 		perCPU[i].add(&c, &p.table.names)
+	}
+	if err := p.readFailures(&c); err != nil {
+		return c, err
 	}
 	var key peerKey
 	var value peerValue
@@ -51,6 +55,25 @@ func (p *programs) read() (Counts, error) {
 		}
 	}
 	return c, nil
+}
+
+// readFailures adds the calls that failed.
+func (p *programs) readFailures(c *Counts) error {
+	var key uint32
+	var n uint64
+	entries := p.collection.Maps["failures"].Iterate()
+	for entries.Next(&key, &n) {
+		code := unix.Errno(key & 0xffff)
+		name := unix.ErrnoName(code)
+		if name == "" {
+			name = strconv.Itoa(int(code))
+		}
+		c.Failures[Failure{p.table.names[key>>16&(mostSlots-1)], name}] += n
+	}
+	if err := entries.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
+		return fmt.Errorf("read the calls that failed: %w", err)
+	}
+	return nil
 }
 
 // kernelCPU samples the stacks of the kernel.

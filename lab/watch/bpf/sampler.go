@@ -18,8 +18,8 @@ var ErrUnavailable = errors.New("eBPF is not available")
 type source interface {
 	// read returns the counters since the start.
 	read() (Counts, error)
-	// timed sets whether calls are timed.
-	timed(on bool) error
+	// observe attaches the programs that cost much, or detaches them. At first they are attached.
+	observe(on bool) error
 	// missing returns what this kernel does not have.
 	missing() []absent
 	Close() error
@@ -31,33 +31,71 @@ type absent struct {
 	figures []string
 }
 
+// Options define what is counted.
+type Options struct {
+	PID  int
+	Tree bool // the descendants of the process too, also those that are yet to come
+	// Exact counts every event, also while the processes are busy. That costs them some percent
+	// of their CPU time.
+	Exact bool
+}
+
 // A Sampler counts events of processes, and sets the figures of a watch. Its methods are safe
 // for concurrent use.
 type Sampler struct {
-	mu      sync.Mutex
-	source  source
-	timed   bool
-	begun   bool
-	before  Counts             // of the last sample
-	last    time.Time          // of the last sample, by the watch
-	paced   Counts             // of the last choice of how many calls are timed
-	spent   map[string]float64 // time in calls, so far
-	members map[string]*members
+	mu       sync.Mutex
+	source   source
+	clock    func() time.Time
+	sampling sampling
+	failed   error              // of the sampling
+	before   Counts             // of the last sample
+	last     time.Time          // of the last sample, by the watch
+	folded   Counts             // of the last sample with something new of the sampled counters
+	renewed  time.Time          // of the same, by the watch
+	spent    map[string]float64 // time in calls, so far
+	members  map[string]*members
+	stop     chan struct{} // nil: nothing is sampled
+	stopped  sync.WaitGroup
 }
 
-// Open loads the programs for a process, all its threads, and with tree its descendants, also
-// those that are yet to come. The caller must close the sampler. The process may end at any time;
-// its counters stay.
-func Open(pid int, tree bool) (*Sampler, error) {
-	s, err := open(pid, tree)
+// Open loads the programs for a process with all its threads. The caller must close the sampler.
+// The process may end at any time; its counters stay.
+func Open(o Options) (*Sampler, error) {
+	source, err := open(o.PID, o.Tree)
 	if err != nil {
 		return nil, err
 	}
-	return newSampler(s), nil
+	now, err := source.read()
+	if err != nil {
+		return nil, errors.Join(err, source.Close())
+	}
+	s := newSampler(source, now)
+	if !o.Exact {
+		stop := make(chan struct{})
+		s.stop = stop
+		s.stopped.Go(func() { s.run(stop) })
+	}
+	return s, nil
 }
 
-func newSampler(s source) *Sampler {
-	return &Sampler{source: s, timed: true, spent: map[string]float64{}, members: map[string]*members{}}
+func newSampler(from source, now Counts) *Sampler {
+	s := &Sampler{source: from, clock: time.Now, spent: map[string]float64{}, members: map[string]*members{}}
+	s.sampling.begin(now)
+	return s
+}
+
+// run samples until stop is closed.
+func (s *Sampler) run(stop <-chan struct{}) {
+	timer := time.NewTimer(look)
+	defer timer.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-timer.C:
+			timer.Reset(s.turn())
+		}
+	}
 }
 
 // Name returns the name of the source.
@@ -70,6 +108,13 @@ func (s *Sampler) Every() time.Duration { return 0 }
 
 // Close detaches the programs.
 func (s *Sampler) Close() error {
+	s.mu.Lock()
+	if s.stop != nil {
+		close(s.stop)
+		s.stop = nil
+	}
+	s.mu.Unlock()
+	s.stopped.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.source == nil {
@@ -92,7 +137,11 @@ func (s *Sampler) Counts() (Counts, error) {
 	if err != nil {
 		return now, err
 	}
-	return now, s.pace(&now)
+	if s.sampling.ready() {
+		s.sampling.fold(now)
+	}
+	now.estimated(&s.sampling.estimate)
+	return now, nil
 }
 
 // Missing returns why parts of the counts are missing.
@@ -105,6 +154,9 @@ func (s *Sampler) Missing() []watch.Missing {
 	var list []watch.Missing
 	for _, a := range s.source.missing() {
 		list = append(list, watch.Missing{Figures: a.figures, Source: sourceName, Reason: a.reason})
+	}
+	if s.failed != nil {
+		list = append(list, watch.Missing{Source: sourceName, Reason: s.failed.Error()})
 	}
 	return list
 }
@@ -120,45 +172,13 @@ func (s *Sampler) Sample(_ context.Context, r *watch.Reading) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	window := now.Sub(s.before)
-	if !s.begun {
-		window.Span = now.Span
+	s.set(r, &now)
+	s.before, s.last = now, r.At
+	if now.Scaled.Readings != s.folded.Scaled.Readings {
+		s.folded, s.renewed = now, r.At
 	}
-	s.begun, s.before = true, now
-	s.set(r, &now, &window)
-	s.last = r.At
 	return nil
 }
-
-// timedRate is the rate of calls below which they are timed. They are no longer timed when it
-// has doubled. To time a call costs about 0.1 us.
-const timedRate = 5000
-
-// pace chooses whether calls are timed, by their rate since the last choice.
-func (s *Sampler) pace(now *Counts) error {
-	span := now.At.Sub(s.paced.At)
-	if s.paced.Calls == nil {
-		span = now.Span
-	}
-	if span < leastPace {
-		return nil
-	}
-	var calls uint64
-	for name, c := range now.Calls {
-		calls += c.Calls - s.paced.Calls[name].Calls
-	}
-	s.paced = *now
-	rate := float64(calls) / span.Seconds()
-	on := rate < timedRate || s.timed && rate < 2*timedRate
-	if on == s.timed {
-		return nil
-	}
-	s.timed = on
-	return s.source.timed(on)
-}
-
-// leastPace is the least time between two choices.
-const leastPace = 50 * time.Millisecond
 
 // Unavailable returns a sampler that says once why there is no eBPF.
 func Unavailable(err error) watch.Sampler { return &unavailable{err.Error()} }

@@ -15,11 +15,11 @@ import (
 type canned struct {
 	counts Counts
 	failed error
-	isOn   []bool // what timed was told
+	isOn   []bool // what observe was told
 }
 
 func (c *canned) read() (Counts, error) { return c.counts, c.failed }
-func (c *canned) timed(on bool) error   { c.isOn = append(c.isOn, on); return nil }
+func (c *canned) observe(on bool) error { c.isOn = append(c.isOn, on); return nil }
 func (c *canned) Close() error          { return nil }
 func (c *canned) missing() []absent     { return []absent{{"too old", []string{"tcp_sends"}}} }
 
@@ -28,7 +28,7 @@ func sampled(t *testing.T, c *canned, list ...Counts) (*watch.Sample, []watch.Mi
 	t.Helper()
 	var last *watch.Sample
 	var missing []watch.Missing
-	w, err := watch.New(watch.Options{Every: time.Second, Samplers: []watch.Sampler{newSampler(c)}}, func(e watch.Event) error {
+	w, err := watch.New(watch.Options{Every: time.Second, Samplers: []watch.Sampler{newSampler(c, Counts{At: time.Unix(999, 0)})}}, func(e watch.Event) error {
 		if e.Sample != nil {
 			last = e.Sample
 		}
@@ -105,19 +105,5 @@ func TestMembers(t *testing.T) {
 		if v := got.Values[name]; v != want || got.Totals[name] != want {
 			t.Errorf("%s: %v, total %v, want %v", name, v, got.Totals[name], want)
 		}
-	}
-}
-
-// Calls are timed unless there are too many.
-func TestPace(t *testing.T) {
-	var list []Counts
-	total := uint64(0)
-	for _, rate := range []uint64{100, 9000, 11000, 9000, 6000, 4000, 9000} {
-		total += rate
-		list = append(list, Counts{Calls: map[string]Call{"read": {Calls: total}}})
-	}
-	c := &canned{}
-	if sampled(t, c, list...); !slices.Equal(c.isOn, []bool{false, true}) {
-		t.Errorf("timed: %v", c.isOn)
 	}
 }

@@ -8,10 +8,10 @@ import (
 // The structures of the programs' maps, as in program/src.
 
 type callValue struct {
-	Calls, Errors, Again, Bytes uint64
-	Timed, TimedNS              uint64
-	OffNS, BlockedNS, Ticks     uint64
-	Sizes                       [24]uint32
+	Calls, Errors, Again    uint64
+	Moved, Bytes            uint64
+	Timed, TimedNS          uint64
+	OffNS, BlockedNS, Ticks uint64
 }
 
 type totalsValue struct {
@@ -23,7 +23,7 @@ type totalsValue struct {
 	Submitted, Completed                           uint64
 	Sends, SentBytes, Receives, ReceivedBytes      uint64
 	Retransmits, ResetsSent, ResetsReceived, Shut  uint64
-	Accepts, Lookups                               uint64
+	Accepts, Lookups, Queries, Answers             uint64
 	UserSamples                                    uint64
 	LostThreads, LostSockets, LostPeers, LostStack uint64
 }
@@ -68,14 +68,12 @@ func (t *totalsValue) add(c *Counts, names *[mostSlots]string) {
 		one.Errors += v.Errors
 		one.Again += v.Again
 		one.Bytes += v.Bytes
+		one.Moved += v.Moved
 		one.Timed += v.Timed
 		one.TimedCPU += float64(v.TimedNS) / 1e9
 		one.SampledCPU += float64(v.Ticks) / clockHz
 		one.Off += float64(v.OffNS) / 1e9
 		one.Blocked += float64(v.BlockedNS) / 1e9
-		for k, n := range v.Sizes {
-			one.Sizes[k] += uint64(n)
-		}
 		c.Calls[names[i]] = one
 	}
 	for i := range t.Waited {
@@ -103,6 +101,8 @@ func (t *totalsValue) add(c *Counts, names *[mostSlots]string) {
 	c.TCP.WindowClosed += t.Shut
 	c.Accepts += t.Accepts
 	c.Lookups += t.Lookups
+	c.Queries += t.Queries
+	c.Answers += t.Answers
 	c.UserCPU += float64(t.UserSamples) / clockHz
 	c.Lost.Threads += t.LostThreads
 	c.Lost.Sockets += t.LostSockets

@@ -127,7 +127,7 @@ func TestCommandEnds(t *testing.T) {
 		{"sleep 1.5; kill -TERM $$", "signal: terminated", 128 + int(syscall.SIGTERM)},
 		{"sleep 1.5", "exit status 0", -1},
 	} {
-		lines, said, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", c.script}})
+		lines, said, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", c.script}, NoBPF: true}) // which takes longer on a slow machine than the command
 		if code(err) != c.code || (err == nil) != (c.code < 0) || !strings.Contains(said, c.said) {
 			t.Errorf("%s: %v, %q", c.script, err, said)
 		}
@@ -194,7 +194,7 @@ func TestPIDGone(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	lines, said, err := watched(t, t.Context(), Options{PID: cmd.Process.Pid})
+	lines, said, err := watched(t, t.Context(), Options{PID: cmd.Process.Pid, NoBPF: true}) // see TestCommandEnds
 	wait.Wait()
 	if code(err) != ExitGone || !strings.Contains(said, fmt.Sprintf("process %d ended after", cmd.Process.Pid)) {
 		t.Errorf("%v, %q", err, said)
@@ -331,7 +331,7 @@ func TestUsage(t *testing.T) {
 // its output.
 func TestTerminal(t *testing.T) {
 	var out, errs bytes.Buffer
-	o := Options{Command: []string{"sh", "-c", "sleep 0.5; echo broken pipes; exit 9"}, Every: 50 * time.Millisecond}
+	o := Options{Command: []string{"sh", "-c", "sleep 0.5; echo broken pipes; exit 9"}, Every: 50 * time.Millisecond, NoBPF: true}
 	err := Run(t.Context(), o, Console{Out: &out, Err: &errs, Screen: screen.Screen{Width: 100, Rewrites: true}})
 	if code(err) != 9 || !strings.Contains(errs.String(), "exit status 9\nbroken pipes\n") {
 		t.Errorf("%v, %q", err, errs.String())

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
 	"github.com/redline-go/redline/lab/watch/output"
+	"github.com/redline-go/redline/lab/watch/page"
 )
 
 // ExitGone is the exit code if the process ended although redline did not start it. What was
@@ -36,9 +37,11 @@ type Options struct {
 	Command    []string // to start
 	Every, For time.Duration
 	JSON       string // file, or - for standard output
+	HTML       string // file of the page
 	Prometheus string // address
 	Marks      []string
 	NoBPF      bool // without the figures of eBPF
+	Exact      bool // eBPF counts every event, at some percent of a busy server's CPU time
 
 	// Samplers open further samplers of the process.
 	Samplers []func(pid int) (watch.Sampler, error)
@@ -62,6 +65,7 @@ type run struct {
 	outputs  []func(watch.Event) error
 	lines    *output.Lines
 	live     *output.Live
+	page     *page.Page // nil: none is wanted
 	closers  []func() error
 }
 
@@ -174,6 +178,10 @@ func (r *run) openOutputs() error {
 		r.live = output.NewLive(r.console.Out, r.console.Screen, fmt.Sprintf("watching process %d%s", r.found.pid, r.title()), r.extra)
 		r.outputs = append(r.outputs, r.live.Event)
 	}
+	if r.o.HTML != "" {
+		r.page = page.New(first, fmt.Sprintf("Process %d%s", r.found.pid, r.title()))
+		r.outputs = append(r.outputs, r.page.Event)
+	}
 	if r.o.Prometheus != "" {
 		m, err := output.Listen(r.o.Prometheus, r.found.pid, r.extra)
 		if err != nil {
@@ -215,6 +223,11 @@ func (r *run) watch(ctx context.Context) error {
 	}
 	if r.lines != nil && failed == nil {
 		failed = r.lines.End(s)
+	}
+	if r.page != nil {
+		if err := cli.WritePage(r.o.HTML, func(w io.Writer) error { return r.page.Write(w, s) }); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("--html: %w", err))
+		}
 	}
 	if failed != nil {
 		return failed

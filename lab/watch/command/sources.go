@@ -49,7 +49,7 @@ func (f *found) open(o *Options) (list []watch.Sampler, err error) {
 		return list, fmt.Errorf("watch process %d: %w", f.pid, err)
 	}
 	if !o.NoBPF {
-		list = append(list, openBPF(f.pid, o.Tree))
+		list = append(list, openBPF(bpf.Options{PID: f.pid, Tree: o.Tree, Exact: o.Exact}))
 	}
 	for _, open := range o.Samplers {
 		s, err := open(f.pid)
@@ -62,8 +62,8 @@ func (f *found) open(o *Options) (list []watch.Sampler, err error) {
 }
 
 // openBPF returns the sampler of eBPF, or one that says why there is none.
-func openBPF(pid int, tree bool) watch.Sampler {
-	s, err := bpf.Open(pid, tree)
+func openBPF(o bpf.Options) watch.Sampler {
+	s, err := bpf.Open(o)
 	if err != nil {
 		return bpf.Unavailable(err)
 	}

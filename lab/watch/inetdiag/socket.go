@@ -27,8 +27,9 @@ type States uint32
 // All is the set of all states.
 const All = ^States(0)
 
-// Without returns the set without a state.
-func (s States) Without(one State) States { return s &^ (1 << one) }
+// Only returns the set of one state. The kernel finds those that listen without a walk through
+// all sockets.
+func Only(one State) States { return 1 << one }
 
 // Socket is a TCP socket.
 type Socket struct {

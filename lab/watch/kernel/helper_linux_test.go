@@ -128,10 +128,11 @@ func observe(t *testing.T, fs procfs.FS, pid int, tree bool) *observer {
 	return o
 }
 
-// step takes a sample that has every figure: it is ten seconds later for the samplers.
+// step takes a sample that has every figure: it is a minute later for the samplers, also for those that rest because
+// the machine is slow.
 func (o *observer) step() map[string]float64 {
 	o.t.Helper()
-	o.now = o.now.Add(10 * time.Second)
+	o.now = o.now.Add(time.Minute)
 	if err := o.Step(o.t.Context(), o.now); err != nil {
 		o.t.Fatal(err)
 	}

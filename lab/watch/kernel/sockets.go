@@ -36,12 +36,12 @@ type sockets struct {
 	t    *Target
 	conn *inetdiag.Conn // nil: not open
 	deny string         // why netlink cannot be used
-	all  time.Time      // when all states were read; others are read more often
+	all  time.Time      // when all were read; those that listen are read more often
 }
 
-// timeWaitEvery is the time between two readings of the sockets in TIME_WAIT, which can be tens of
-// thousands.
-const timeWaitEvery = time.Second
+// socketsEvery is the time between two readings of all sockets: for each the kernel walks a table
+// of hundreds of thousands of entries, and those in TIME_WAIT can be tens of thousands.
+const socketsEvery = time.Second
 
 func (s *sockets) close() error {
 	if s.conn == nil {
@@ -59,11 +59,14 @@ func (s *sockets) read(r *watch.Reading) error {
 		s.open()
 	}
 	c := newCensus(s.t.inodes, r)
-	states := inetdiag.All.Without(inetdiag.TimeWait)
-	if r.At.Sub(s.all) >= timeWaitEvery || s.conn == nil {
+	states := inetdiag.Only(inetdiag.Listen)
+	if s.all.IsZero() || r.At.Sub(s.all) >= socketsEvery {
 		states, s.all = inetdiag.All, r.At
 	}
-	c.waits = states == inetdiag.All
+	c.all = states == inetdiag.All
+	if !c.all && s.conn == nil {
+		return nil // the tables in /proc have all
+	}
 	if s.conn != nil {
 		if err := s.conn.Each(states, c.add); err != nil {
 			r.Miss("netlink sock_diag", reason(err), allTCP()...)
@@ -111,7 +114,7 @@ type census struct {
 	listens  map[netip.AddrPort]bool // addresses that the process listens on
 	timeWait map[netip.AddrPort]int  // by local address
 	synRecv  map[netip.AddrPort]int
-	waits    bool // those in TIME_WAIT are among them
+	all      bool // not only those that listen
 	rtts     []float64
 	fullest  *inetdiag.Socket
 }
@@ -157,6 +160,21 @@ func (c *census) add(s inetdiag.Socket) {
 
 // conclude sets the figures; limited if the limits of queues are known.
 func (c *census) conclude(limited bool) {
+	if c.all {
+		c.concludeAll(limited)
+	}
+	c.r.Set("tcp_listen", float64(c.states[inetdiag.Listen]))
+	if c.fullest == nil {
+		return
+	}
+	c.r.Set("accept_queue", float64(c.fullest.ReadQueue))
+	if limited {
+		c.r.Set("accept_queue_limit", float64(c.fullest.Limit))
+	}
+}
+
+// concludeAll sets the figures of all sockets.
+func (c *census) concludeAll(limited bool) {
 	for state, figure := range stateFigures {
 		c.r.Set(figure, float64(c.states[state]))
 	}
@@ -164,19 +182,10 @@ func (c *census) conclude(limited bool) {
 		c.r.Counter("tcp_retransmits")
 		c.r.Counter("tcp_segments_sent")
 	}
-	if c.waits {
-		c.r.Set("tcp_time_wait", float64(c.towards(c.timeWait)))
-	}
+	c.r.Set("tcp_time_wait", float64(c.towards(c.timeWait)))
 	c.r.Set("tcp_syn_recv", float64(c.towards(c.synRecv)))
 	if len(c.rtts) > 0 {
 		c.r.Set("tcp_rtt", stats.Median(c.rtts))
-	}
-	if c.fullest == nil {
-		return
-	}
-	c.r.Set("accept_queue", float64(c.fullest.ReadQueue))
-	if limited {
-		c.r.Set("accept_queue_limit", float64(c.fullest.Limit))
 	}
 }
 

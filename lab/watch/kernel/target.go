@@ -64,14 +64,14 @@ func (t *Target) Samplers() ([]watch.Sampler, error) {
 		list,
 		&sampler{name: "its memory", read: t.memory},
 		&sampler{name: "its shared memory", every: time.Second, read: t.shared},
-		&sampler{name: "its threads", read: t.threads},
+		&sampler{name: "its threads", every: time.Second, read: t.threads},
 		&sampler{name: "its I/O", read: t.traffic},
 		&sampler{name: "its descriptors", read: t.open},
 		&sampler{name: "the kinds of its descriptors", read: t.descriptors},
 		&sampler{name: "its sockets", read: sockets.read, end: sockets.close},
-		&sampler{name: "the network", read: t.network},
+		&sampler{name: "the network", every: time.Second, read: t.network},
 		&sampler{name: "its control group", read: groups.read},
-		&sampler{name: "pressure", read: groups.pressure},
+		&sampler{name: "pressure", every: time.Second, read: groups.pressure},
 	), nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/redline-go/redline/lab/watch"
 )
 
-// format prints a value for people.
-func format(unit watch.Unit, v float64) string {
+// Format prints a value for people.
+func Format(unit watch.Unit, v float64) string {
 	switch unit {
 	case watch.Bytes:
 		return report.Bytes(v, " ")
@@ -34,8 +34,8 @@ func format(unit watch.Unit, v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// missing is one line about what could not be read.
-func missing(m watch.Missing) string {
+// Missing is one line about what could not be read.
+func Missing(m watch.Missing) string {
 	text := m.Source + ": " + m.Reason
 	if len(m.Figures) == 0 {
 		return text

@@ -22,6 +22,7 @@ var rows = []struct {
 	{"memory", [][2]string{{"rss_bytes", "RSS"}, {"pss_bytes", "PSS"}, {"vss_bytes", "VSS"}, {"faults_minor", "minor faults"}, {"faults_major", "major"}}},
 	{"threads", [][2]string{{"threads", ""}, {"switches_voluntary", "waits"}, {"switches_involuntary", "preempted"}, {"syscalls_read", "reads"}, {"syscalls_write", "writes"}}},
 	{"waits", [][2]string{
+		{"requests", "requests"},
 		{"syscalls_all", "system calls"},
 		{"sched_wait", "for a CPU"},
 		{"sched_wait_p99", "p99"},
@@ -95,7 +96,7 @@ func (l *Live) Event(e watch.Event) error {
 			l.write(l.panel.Draw(l.lines(e.Sample.T)))
 		}
 	case e.Missing != nil:
-		l.write(l.panel.Clear() + s.Paint(screen.Dim, s.Paragraph("", "  ", missing(*e.Missing))))
+		l.write(l.panel.Clear() + s.Paint(screen.Dim, s.Paragraph("", "  ", Missing(*e.Missing))))
 	case e.Crossed != nil:
 		l.write(l.panel.Clear() + s.Paint(screen.Bad, s.Paragraph("", "  ", crossed(*e.Crossed))))
 	}
@@ -109,7 +110,7 @@ func (l *Live) lines(t float64) []string {
 		var parts []string
 		for _, f := range row.figures {
 			if v, ok := l.last[f[0]]; ok {
-				parts = append(parts, strings.TrimSpace(f[1]+" "+format(l.units[f[0]], v)))
+				parts = append(parts, strings.TrimSpace(f[1]+" "+Format(l.units[f[0]], v)))
 			}
 		}
 		if len(parts) > 0 {

@@ -35,7 +35,7 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 			if r := one.Value; r.Min == 0 && r.Max == 0 {
 				silent++
 			} else {
-				table.Row(one.Name, format(f.Unit, r.Min), format(f.Unit, r.Median), format(f.Unit, r.Max), format(f.Unit, r.Last))
+				table.Row(one.Name, Format(f.Unit, r.Min), Format(f.Unit, r.Median), Format(f.Unit, r.Max), Format(f.Unit, r.Last))
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 	}
 	b.WriteString("\n" + marks(on, s))
 	for _, m := range s.Missing {
-		b.WriteString(on.Paint(screen.Dim, on.Paragraph("missing: ", "  ", missing(m))))
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("missing: ", "  ", Missing(m))))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write the summary: %w", err)

@@ -1,10 +1,11 @@
 // Command blocked has a known number of goroutines that wait in known functions. It answers
 // each line on its standard input once what the line asks for is done: "start", "spawn N",
-// "deep N", "spin N", "allocate N", "rates", "collect", "profile KIND FILE".
+// "timers N", "flip N", "deep N", "spin N", "allocate N", "rates", "collect", "profile KIND FILE".
 package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -32,6 +33,11 @@ func main() {
 			startAll()
 		case "spawn":
 			start(n, waitReceive)
+		case "timers":
+			start(n, waitAfter)
+		case "flip":
+			start(n, flip)
+			start(n, feed)
 		case "deep":
 			start(1, func() { begun.Done(); deep(n) })
 		case "spin":
@@ -67,6 +73,7 @@ func startAll() {
 	locked.Lock()
 	shared.Lock()
 	waitFor.Add(1)
+	full <- struct{}{}
 	start(3, waitMutex)
 	start(2, waitReaders)
 	start(4, waitReceive)
@@ -90,6 +97,14 @@ func startAll() {
 		}()
 	})
 	start(3, waitInlined)
+	start(3, waitAfter)
+	start(2, waitTicker)
+	start(2, waitEight)
+	start(2, waitNine)
+	start(2, waitDone)
+	start(4, waitSemaphore)
+	start(2, waitHandOver)
+	start(3, waitJob)
 }
 
 var (
@@ -121,6 +136,134 @@ func waitSelect() {
 	select {
 	case <-never:
 	case never2 <- 1:
+	}
+}
+
+var (
+	done, stop = context.WithCancel(context.Background())
+	full       = make(chan struct{}, 1) // a semaphore without room
+	handOver   = make(chan struct{})
+	jobs       = make(chan int)
+)
+
+// waitAfter is a sleep that a context ends early.
+func waitAfter() {
+	begun.Done()
+	select {
+	case <-time.After(time.Hour):
+	case <-done.Done():
+	}
+}
+
+func waitTicker() {
+	t := time.NewTicker(time.Hour)
+	defer t.Stop()
+	begun.Done()
+	for range t.C {
+		stop()
+	}
+}
+
+// waitEight waits for a timer and seven other channels.
+func waitEight() {
+	var c [6]chan struct{}
+	for i := range c {
+		c[i] = make(chan struct{})
+	}
+	t := time.NewTimer(time.Hour)
+	begun.Done()
+	select {
+	case <-c[0]:
+	case <-c[1]:
+	case <-c[2]:
+	case <-t.C:
+	case <-c[3]:
+	case <-c[4]:
+	case <-c[5]:
+	case <-done.Done():
+	}
+}
+
+// waitNine waits for one more, which is too many.
+func waitNine() {
+	var c [7]chan struct{}
+	for i := range c {
+		c[i] = make(chan struct{})
+	}
+	t := time.NewTimer(time.Hour)
+	begun.Done()
+	select {
+	case <-c[0]:
+	case <-c[1]:
+	case <-c[2]:
+	case <-t.C:
+	case <-c[3]:
+	case <-c[4]:
+	case <-c[5]:
+	case <-c[6]:
+	case <-done.Done():
+	}
+}
+
+func waitDone() { begun.Done(); <-done.Done() }
+
+func waitSemaphore() {
+	t := time.NewTimer(time.Hour)
+	begun.Done()
+	select {
+	case <-t.C:
+	case full <- struct{}{}:
+	case <-done.Done():
+	}
+}
+
+// waitHandOver waits for a timer or a receiver.
+func waitHandOver() {
+	begun.Done()
+	select {
+	case handOver <- struct{}{}:
+	case <-time.After(time.Hour):
+	}
+}
+
+func waitJob() {
+	begun.Done()
+	select {
+	case <-never:
+	case <-time.After(time.Hour):
+	}
+}
+
+// flip waits for a timer and for a job in turn.
+func flip() {
+	begun.Done()
+	for {
+		flipTimer()
+		flipJob()
+	}
+}
+
+//go:noinline
+func flipTimer() {
+	select {
+	case <-time.After(100 * time.Microsecond):
+	case <-done.Done():
+	}
+}
+
+//go:noinline
+func flipJob() {
+	select {
+	case <-jobs:
+	case <-done.Done():
+	}
+}
+
+func feed() {
+	begun.Done()
+	for {
+		time.Sleep(100 * time.Microsecond)
+		jobs <- 1
 	}
 }
 

@@ -35,6 +35,8 @@ interface Chart {
   print: keyof typeof prints;
   log: boolean;
   lines: { name: string; look: keyof typeof looks; values: (number | null)[] }[];
+  /** What happened at a time, in seconds: a rule with its name. */
+  marks?: { at: number; text: string }[];
 }
 
 const prints = {
@@ -43,13 +45,33 @@ const prints = {
   count: (v: number) => rate(v),
   cpus: (v: number) => digits(v),
   mebibytes: (v: number) => `${digits(v)} MiB`,
+  bytes: (v: number) => binary(v),
+  byterate: (v: number) => `${binary(v)}/s`,
+  share: (v: number) => `${digits(100 * v)} %`,
 };
+
+const binaries = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/** Returns the exponent of the binary unit in which bytes are printed. */
+function power(bytes: number): number {
+  let i = 0;
+  for (; bytes >= 999.5 && i < binaries.length - 1; i++) bytes /= 1024;
+  return i;
+}
+
+/** Prints bytes in binary units. */
+function binary(v: number): string {
+  const i = power(v);
+  return `${digits(v / 1024 ** i)} ${binaries[i]}`;
+}
 
 /** Styles of lines, which differ in colour and dashes. */
 const looks = {
   first: (t: Theme): Look => ({ color: t.hues[0]!, dash: "solid", width: 2 }),
   second: (t: Theme): Look => ({ color: t.hues[1]!, dash: [6, 3], width: 1.75 }),
   third: (t: Theme): Look => ({ color: t.hues[2]!, dash: [2, 2], width: 1.75 }),
+  fourth: (t: Theme): Look => ({ color: t.hues[3]!, dash: [8, 2, 2, 2], width: 1.75 }),
+  fifth: (t: Theme): Look => ({ color: t.hues[4]!, dash: [4, 4], width: 1.75 }),
   asked: (t: Theme): Look => ({ color: t.soft, dash: [8, 4], width: 1.75 }),
   bad: (t: Theme): Look => ({ color: t.accent, dash: "solid", width: 1.75 }),
 };
@@ -141,7 +163,7 @@ function overTime(element: HTMLElement, view: OverTime, chart: Chart, entries: E
             itemStyle: { color: style.color },
             emphasis: { focus: "series", lineStyle: { width: style.width + 1 } },
             blur: { lineStyle: { opacity: 0.15 } },
-            markLine: n === 0 ? rules(theme, narrow, view) : undefined,
+            markLine: n === 0 ? rules(theme, narrow, view, chart) : undefined,
           };
         }),
     };
@@ -153,9 +175,12 @@ function lonely(values: (number | null)[]): boolean {
   return values.some((v, i) => v !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
 
-/** Returns the rules at the end of the warm-up and between the steps of arrivals. */
-function rules(theme: Theme, narrow: boolean, view: OverTime) {
-  const data = view.bounds.map((at) => ({ xAxis: at, label: { show: false, formatter: "" } }));
+/** Returns the rules at the end of the warm-up, between the steps of arrivals, and where something happened. */
+function rules(theme: Theme, narrow: boolean, view: OverTime, chart: Chart) {
+  const data: object[] = view.bounds.map((at) => ({ xAxis: at, label: { show: false, formatter: "" } }));
+  for (const mark of chart.marks ?? []) {
+    data.push({ xAxis: mark.at, label: { show: true, formatter: mark.text, color: theme.accent }, lineStyle: { color: theme.accent } });
+  }
   if (view.axis.start < 0) data.unshift({ xAxis: 0, label: { show: !narrow, formatter: "window" } });
   if (data.length === 0) return undefined;
   return {
@@ -181,7 +206,13 @@ function marks(chart: Chart, hidden: Set<number>): number[] {
 }
 
 function scale(chart: Chart, hidden: Set<number>) {
-  const nothing = Math.max(...shownValues(chart, hidden), 0) === 0;
+  const highest = Math.max(...shownValues(chart, hidden), 0);
+  const nothing = highest === 0;
+  if (chart.print.startsWith("byte") && !nothing) {
+    const unit = 1024 ** power(highest);
+    const interval = oneTwoFive(highest / unit / 5) * unit;
+    return { type: "value", min: 0, interval, max: Math.ceil(highest / interval) * interval };
+  }
   if (!chart.log) return { type: "value", min: 0, splitNumber: 4, ...(nothing ? { max: 1, interval: 1 } : {}) };
   const ticks = marks(chart, hidden);
   return { type: "log", min: ticks[0], max: ticks.at(-1), axisTick: { show: false, customValues: ticks } };
@@ -226,11 +257,15 @@ function shades(element: HTMLElement, view: Run): Legend {
   return { recolor };
 }
 
+/** Returns the next number that is 1, 2 or 5 times a power of ten. */
+function oneTwoFive(v: number): number {
+  const unit = 10 ** Math.floor(Math.log10(v));
+  return [1, 2, 5, 10].find((m) => m * unit >= v)! * unit;
+}
+
 /** Returns a round number of columns for about the given seconds. */
 function nice(seconds: number, step: number): number {
-  const unit = 10 ** Math.floor(Math.log10(seconds));
-  const round = [1, 2, 5, 10].find((m) => m * unit >= seconds)! * unit;
-  return Math.max(1, Math.round(round / step));
+  return Math.max(1, Math.round(oneTwoFive(seconds) / step));
 }
 
 /** Returns a column of the time axis as text. */

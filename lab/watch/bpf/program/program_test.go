@@ -46,7 +46,7 @@ func TestSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"root", "tree", "slots", "kinds", "returning", "timing"} {
+	for _, name := range []string{"root", "tree", "slots", "kinds", "returning", "jiffy", "window", "opened"} {
 		if spec.Variables[name] == nil {
 			t.Errorf("no variable %s", name)
 		}

@@ -1,37 +1,51 @@
-"""Searches reviews for words, and marks them."""
+"""Searches reviews for words, marks them, and keeps a journal of the searches."""
 
 import json
 import os
 import re
 import signal
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 REVIEWS = [f"The lamp number {n} is bright, and the colour of its arm is black" for n in range(40)]
-WORDS = [f"{kind}{ending}" for kind in ("lamp", "table", "chair", "shelf", "carpet", "mirror") for ending in ("", "s", "let", "like")]
+WORDS = re.compile(r"(?i)\b(lamps?|tables?|chairs?|mirrors?)\b")
 
 
-def pattern():
-    """Matches the words of the shop, and the day and hour of an order."""
-    now = time.time()
-    return re.compile(r"(?i)\b(" + "|".join(WORDS) + r")\b|\border-" + re.escape(f"{now:.6f}"))
+class Journal:
+    """A file with a line for each search."""
 
+    def __init__(self, name, safe):
+        self.file = open(name, "ab", buffering=0 if safe else 64 << 10)
+        self.safe = safe
+        self.lock = threading.Lock()
+        if not safe:
+            threading.Thread(target=self.flush, daemon=True).start()
 
-FIXED = pattern()
+    def add(self, line):
+        with self.lock:
+            self.file.write(line.encode() + b"\n")
+            if self.safe:
+                os.fsync(self.file.fileno())
 
-
-def mark(expression):
-    return [expression.sub(r"<b>\1</b>", r) for r in REVIEWS[:5]]
+    def flush(self):
+        while True:
+            time.sleep(1)
+            with self.lock:
+                self.file.flush()
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # the head and the body of an answer in one write
+    disable_nagle_algorithm = True
 
     def do_GET(self):
         if self.path == "/healthz":
             body, kind = b"ok\n", "text/plain"
         else:
-            body, kind = json.dumps(mark(FIXED if TWIN else pattern())).encode(), "application/json"
+            JOURNAL.add(f"{time.time():.3f} {self.client_address[0]} {self.path}")
+            body, kind = json.dumps([WORDS.sub(r"<b>\1</b>", r) for r in REVIEWS[:5]]).encode(), "application/json"
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -47,7 +61,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
-TWIN = bool(os.environ.get("ZOO_TWIN"))
+JOURNAL = Journal(os.path.join(os.path.dirname(os.path.abspath(__file__)), "searches.log"), safe=not os.environ.get("ZOO_TWIN"))
 
 if __name__ == "__main__":
     server = Server(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler)

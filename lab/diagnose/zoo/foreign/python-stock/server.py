@@ -1,76 +1,73 @@
 """Answers how many pieces of an article are in stock, which the inventory knows."""
 
+import http.client
 import json
 import os
 import signal
-import socketserver
-import sys
 import threading
 import time
-import urllib.request
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-INVENTORY = "http://" + os.environ["BACKEND"] + "/stock/"
+INVENTORY = os.environ["BACKEND"]
+HOLD = 5  # seconds for which the twin remembers an answer
 
 
 class Stock:
-    """Asks the inventory for articles."""
+    """Asks the inventory for articles, over a connection for each thread."""
 
-    def __init__(self):
+    def __init__(self, remember):
+        self.remember = remember
         self.lock = threading.Lock()
         self.known = {}
+        self.local = threading.local()
 
     def ask(self, sku):
-        with urllib.request.urlopen(INVENTORY + sku, timeout=5) as answer:
-            return json.load(answer)
+        if not hasattr(self.local, "inventory"):
+            self.local.inventory = http.client.HTTPConnection(INVENTORY, timeout=5)
+        self.local.inventory.request("GET", "/stock/" + sku)
+        return json.load(self.local.inventory.getresponse())
 
-    def remembered(self, sku):
+    def find(self, sku):
+        if not self.remember:
+            return self.ask(sku)
         with self.lock:
             found, until = self.known.get(sku, (None, 0.0))
             if time.monotonic() > until:
                 found = self.ask(sku)
-                self.known[sku] = (found, time.monotonic() + 5)
+                self.known[sku] = (found, time.monotonic() + HOLD)
             return found
 
 
-class Plain(WSGIServer):
-    request_queue_size = 128
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # the head and the body of an answer in one write
+    disable_nagle_algorithm = True
 
-
-class Threads(socketserver.ThreadingMixIn, Plain):
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    timeout = 1  # seconds that a client may take
+    def do_GET(self):
+        if self.path == "/healthz":
+            body, kind = b"ok\n", "text/plain"
+        else:
+            found = STOCK.find(self.path.rsplit("/", 1)[-1])
+            body, kind = json.dumps({"sku": found["sku"], "pieces": found["stock"]}).encode(), "application/json"
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_):
         pass
 
 
-def main():
-    stock = Stock()
-    twin = bool(os.environ.get("ZOO_TWIN"))
-    find = stock.remembered if twin else stock.ask
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
 
-    def app(environ, start_response):
-        path = environ["PATH_INFO"]
-        if path == "/healthz":
-            start_response("200 OK", [("Content-Type", "text/plain")])
-            return [b"ok\n"]
-        found = find(path.rsplit("/", 1)[-1])
-        body = json.dumps({"sku": found["sku"], "pieces": found["stock"]}).encode()
-        start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
-        return [body]
 
-    server = make_server(
-        "127.0.0.1", int(os.environ.get("PORT", "0")), app,
-        server_class=Threads if twin else Plain, handler_class=Quiet,
-    )
+STOCK = Stock(remember=bool(os.environ.get("ZOO_TWIN")))
+
+if __name__ == "__main__":
+    server = Server(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     print(f"listening on 127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -51,6 +51,8 @@ func main() {
 	service.Main(e)
 }
 
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
 // receive writes a document to a file.
 func (s *spool) receive(body io.Reader) (*job, error) {
 	f, err := os.CreateTemp(s.dir, "doc-*")
@@ -58,7 +60,9 @@ func (s *spool) receive(body io.Reader) (*job, error) {
 		return nil, fmt.Errorf("spool document: %w", err)
 	}
 	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(f, h), body); err != nil {
+	buf := buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buf)
+	if _, err := io.CopyBuffer(io.MultiWriter(f, h), body, buf[:]); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("spool document: %w", err)
 	}

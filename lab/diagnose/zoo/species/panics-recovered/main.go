@@ -2,28 +2,55 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/redline-go/redline/lab/diagnose/zoo/service"
 )
 
-type coupon struct {
-	Code    string `json:"code"`
-	Percent int    `json:"percent"`
-}
+type coupon struct{ Percent int }
 
 type line struct {
-	SKU    string  `json:"sku"`
-	Cents  int     `json:"cents"`
-	Pieces int     `json:"pieces"`
-	Coupon *coupon `json:"coupon"`
+	SKU           string
+	Cents, Pieces int
+	Coupon        *coupon
 }
 
-type cart struct {
-	Lines []line `json:"lines"`
+// parse reads a line "SKU;CENTS;PIECES" or "SKU;CENTS;PIECES;PERCENT".
+func parse(text string) (l line, err error) {
+	sku, rest, _ := strings.Cut(text, ";")
+	cents, rest, _ := strings.Cut(rest, ";")
+	pieces, percent, some := strings.Cut(rest, ";")
+	l.SKU = sku
+	if l.Cents, err = strconv.Atoi(cents); err != nil {
+		return l, err
+	}
+	if l.Pieces, err = strconv.Atoi(pieces); err != nil || !some {
+		return l, err
+	}
+	l.Coupon = &coupon{}
+	l.Coupon.Percent, err = strconv.Atoi(percent)
+	return l, err
+}
+
+// sum adds the lines of a cart.
+func sum(cart io.Reader) (total, off int, err error) {
+	lines := bufio.NewScanner(io.LimitReader(cart, 64<<10))
+	for lines.Scan() {
+		l, err := parse(lines.Text())
+		if err != nil {
+			return 0, 0, fmt.Errorf("line %q: %w", lines.Text(), err)
+		}
+		total += l.Cents * l.Pieces
+		off += discount(l)
+	}
+	return total, off, lines.Err()
 }
 
 func main() {
@@ -31,17 +58,12 @@ func main() {
 	r := gin.New()
 	r.GET("/healthz", gin.WrapF(service.Health))
 	r.POST("/checkout", func(c *gin.Context) {
-		var in cart
-		if err := c.ShouldBindJSON(&in); err != nil {
-			c.String(http.StatusBadRequest, fmt.Sprint("cart is not valid: ", err))
+		total, off, err := sum(c.Request.Body)
+		if err != nil {
+			c.String(http.StatusBadRequest, "cart is not valid: %v", err)
 			return
 		}
-		total, off := 0, 0
-		for _, l := range in.Lines {
-			total += l.Cents * l.Pieces
-			off += discount(l)
-		}
-		c.JSON(http.StatusOK, gin.H{"total": total - off, "discount": off})
+		c.String(http.StatusOK, "%d;%d", total-off, off)
 	})
 	service.Main(r)
 }

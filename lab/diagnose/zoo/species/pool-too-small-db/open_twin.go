@@ -13,8 +13,8 @@ func open(addr string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(100)
-	db.SetMaxIdleConns(100)
+	db.SetMaxOpenConns(1000)
+	db.SetMaxIdleConns(1000)
 	db.SetConnMaxLifetime(time.Hour)
 	return db, nil
 }

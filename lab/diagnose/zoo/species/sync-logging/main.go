@@ -1,5 +1,5 @@
-// Command imports checks the records of a delivery note. Every record is logged, because the
-// auditors want it.
+// Command imports checks the records of a delivery note. It is logged, because the auditors want
+// it.
 package main
 
 import (
@@ -39,10 +39,10 @@ func (i *importer) take(c *gin.Context) {
 		r := Record{sku, amount}
 		if r.valid() {
 			good++
-			i.log.Print("record ", r.SKU)
+			i.record("record ", r.SKU)
 		} else {
 			bad++
-			i.log.Print("bad record ", r.SKU)
+			i.record("bad record ", r.SKU)
 		}
 	}
 	if err := lines.Err(); err != nil {

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// record is called for each record. The line of the whole note is enough for the auditors.
+func (i *importer) record(what, sku string) {}
+
 // buffered collects lines and writes them together.
 type buffered struct {
 	mu sync.Mutex

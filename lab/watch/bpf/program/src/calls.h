@@ -1,5 +1,4 @@
-// System calls. All are counted when they return. They are timed by a second program, which is
-// detached when there are many.
+// System calls. All are counted when they return. They are timed by a second program, in windows.
 #pragma once
 
 #include "state.h"
@@ -26,9 +25,11 @@ SEC("tp_btf/sys_enter")
 int sys_enter(u64 *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
+	u32 now = window;
 	struct thread *th;
+	bool fresh;
 
-	if (watched(t) && (th = thread(t))) {
+	if (now && watched(t) && (th = thread(t, now, &fresh))) {
 		th->off_then = th->off;
 		th->entered = bpf_ktime_get_ns();
 	}
@@ -37,10 +38,10 @@ int sys_enter(u64 *ctx)
 
 static __always_inline void transferred(struct call *call, long ret)
 {
-	if (ret < 0)
+	if (ret <= 0)
 		return;
 	call->bytes += ret;
-	call->sizes[size(ret)]++;
+	call->moved++;
 }
 
 // The second argument of epoll_ctl is the same register on both: rsi, x1.
@@ -102,12 +103,26 @@ static __always_inline void inspect(struct totals *c, struct call *call, void *r
 	}
 }
 
+static __always_inline void failed(u32 key)
+{
+	u64 *n = bpf_map_lookup_elem(&failures, &key), none = 0;
+
+	if (!n) {
+		bpf_map_update_elem(&failures, &key, &none, BPF_NOEXIST);
+		n = bpf_map_lookup_elem(&failures, &key);
+	}
+	if (n)
+		ADD(*n, 1);
+}
+
 SEC("tp_btf/sys_exit")
 int sys_exit(u64 *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct pt_regs *regs = (void *)ctx[0];
 	long ret = ctx[1], nr;
+	u32 now, at;
+	u8 kind;
 	struct totals *c;
 	struct thread *th;
 	struct call *call;
@@ -115,20 +130,25 @@ int sys_exit(u64 *ctx)
 	if (!watched(t) || !(c = here()))
 		return 0;
 	nr = number(regs);
-	if (!ret && nr >= 0 && nr < NUMBERS && kinds[nr] == CLONE)
+	at = slot(nr);
+	kind = nr >= 0 && nr < NUMBERS ? kinds[nr] : PLAIN;
+	if (!ret && kind == CLONE)
 		return 0; // the new thread or process returns from the call too
-	call = &c->calls[slot(nr)];
+	call = &c->calls[at];
 	call->calls++;
-	if (ret == -EAGAIN || ret == -EINPROGRESS)
+	if (ret == -EAGAIN || ret == -EINPROGRESS) {
 		call->again++;
-	else if (ret < 0 && ret > -512 && nr >= 0) // from -512 on: it was interrupted, and may begin again
+	} else if (ret < 0 && ret > -512 && nr >= 0) { // from -512 on: it was interrupted, and may begin again
 		call->errors++;
-	if (nr >= 0 && nr < NUMBERS && kinds[nr])
-		inspect(c, call, regs, kinds[nr], ret);
-	if (!timing)
+		failed(at << 16 | (u32)-ret);
+	}
+	if (kind)
+		inspect(c, call, regs, kind, ret);
+	now = window;
+	if (!now)
 		return 0;
 	th = bpf_task_storage_get(&threads, t, 0, 0);
-	if (th && th->entered) {
+	if (th && th->entered && th->window == now) {
 		u64 took = bpf_ktime_get_ns() - th->entered, off = th->off - th->off_then;
 
 		call->timed++;

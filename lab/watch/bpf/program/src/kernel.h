@@ -25,6 +25,7 @@ struct signal_struct { atomic_t live; } CORE;
 struct task_struct {
 	int pid, tgid;
 	unsigned int __state;
+	int on_cpu;
 	struct signal_struct *signal;
 } CORE;
 
@@ -52,6 +53,7 @@ struct sock {
 struct tcp_sock {
 	u32 total_retrans;
 	u32 snd_wnd;
+	u32 lsndtime; // of the last segment with data, in jiffies
 } CORE;
 
 struct socket { struct sock *sk; } CORE;

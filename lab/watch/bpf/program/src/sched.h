@@ -3,18 +3,33 @@
 
 #include "calls.h"
 
-static __always_inline void woken(struct task_struct *t)
+// place returns the call in which a thread left the CPU; the last place is that of no call.
+static __always_inline u32 place(struct task_struct *t)
 {
+	long nr = number((void *)bpf_task_pt_regs(t));
+
+	return nr < 0 ? SLOTS - 1 : slot(nr);
+}
+
+static __always_inline void woken(struct task_struct *t, bool created)
+{
+	u32 now = window;
 	struct thread *th;
 	struct totals *c;
-	u64 now;
+	bool fresh;
+	u64 at;
 
-	if (!watched(t) || !(th = thread(t)) || !(c = here()))
+	if (!now || !watched(t) || !(th = thread(t, now, &fresh)) || !(c = here()))
 		return;
-	now = bpf_ktime_get_ns();
-	th->queued = now;
+	if (fresh && !created && !(bpf_core_field_exists(t->on_cpu) && t->on_cpu)) { // it was blocked when the window began
+		th->out = opened;
+		th->blocked = 1;
+		th->slot = place(t);
+	}
+	at = bpf_ktime_get_ns();
+	th->queued = at;
 	if (th->blocked) {
-		c->calls[th->slot & (SLOTS - 1)].blocked_ns += now - th->out;
+		c->calls[th->slot & (SLOTS - 1)].blocked_ns += at - th->out;
 		th->blocked = 0;
 	}
 }
@@ -22,30 +37,29 @@ static __always_inline void woken(struct task_struct *t)
 SEC("tp_btf/sched_wakeup")
 int sched_wakeup(u64 *ctx)
 {
-	woken((void *)ctx[0]);
+	woken((void *)ctx[0], false);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int sched_wakeup_new(u64 *ctx)
 {
-	woken((void *)ctx[0]);
+	woken((void *)ctx[0], true);
 	return 0;
 }
 
-static __always_inline void left(struct totals *c, struct task_struct *t, bool preempted, u64 now)
+static __always_inline void left(struct totals *c, struct task_struct *t, bool preempted, u32 now, u64 at)
 {
-	struct thread *th = thread(t);
-	long nr;
+	bool fresh;
+	struct thread *th = thread(t, now, &fresh);
 
 	if (!th)
 		return;
-	nr = number((void *)bpf_task_pt_regs(t));
-	th->out = now;
-	th->slot = nr < 0 ? SLOTS - 1 : slot(nr); // the last place: in no call
+	th->out = at;
+	th->slot = place(t);
 	if (preempted || !t->__state) {
 		c->involuntary++;
-		th->queued = now;
+		th->queued = at;
 		th->blocked = 0;
 	} else {
 		c->voluntary++;
@@ -54,22 +68,27 @@ static __always_inline void left(struct totals *c, struct task_struct *t, bool p
 	}
 }
 
-static __always_inline void came(struct totals *c, struct task_struct *t, u64 now)
+static __always_inline void came(struct totals *c, struct task_struct *t, u32 now, u64 at)
 {
-	struct thread *th = thread(t);
+	bool fresh;
+	struct thread *th = thread(t, now, &fresh);
 	struct call *call;
 
 	if (!th)
 		return;
+	if (fresh) { // it could run when the window began, nobody knows since when
+		th->out = opened;
+		th->slot = place(t);
+	}
 	if (th->queued) {
-		u64 ns = now - th->queued;
+		u64 ns = at - th->queued;
 
 		c->waited[tick(ns)]++;
 		c->waited_ns += ns;
 		th->queued = 0;
 	}
 	if (th->out) {
-		u64 ns = now - th->out;
+		u64 ns = at - th->out;
 
 		th->off += ns;
 		call = &c->calls[th->slot & (SLOTS - 1)];
@@ -86,16 +105,17 @@ int sched_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool from = watched(prev), to = watched(next);
+	u32 now = window;
 	struct totals *c;
-	u64 now;
+	u64 at;
 
-	if ((!from && !to) || !(c = here()))
+	if ((!from && !to) || !now || !(c = here()))
 		return 0;
-	now = bpf_ktime_get_ns();
+	at = bpf_ktime_get_ns();
 	if (from)
-		left(c, prev, ctx[0], now);
+		left(c, prev, ctx[0], now, at);
 	if (to)
-		came(c, next, now);
+		came(c, next, now, at);
 	return 0;
 }
 

@@ -43,15 +43,20 @@ struct conn {
 	u64 began; // to connect
 	u64 sent;  // last byte, which was not answered yet
 	u64 ready; // first byte that was not read yet
+	u32 window; // to which sent, ready and asked belong
 	u32 retransmits;
-	u32 outgoing;
+	u8 outgoing;
+	u8 accepted; // or it listens
+	u8 asked;    // data came, and nothing was sent since
+	u8 pad;
 	struct peer_key key;
-	u32 pad;
 };
 
+// A connection that is accepted gets a copy of what is known of the socket that listens. So the
+// kernel knows whose it is before the process touches it.
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	__type(key, int);
 	__type(value, struct conn);
 } conns SEC(".maps");
@@ -93,29 +98,70 @@ static __always_inline void name(struct sock *sk, struct conn *conn)
 	}
 }
 
+static __always_inline void lost(void)
+{
+	struct totals *c = here();
+
+	if (c)
+		c->lost_sockets++;
+}
+
+// listens marks a socket whose connections will be accepted.
+static __always_inline void listens(struct sock *sk)
+{
+	struct conn *conn = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (conn)
+		conn->accepted = 1;
+	else
+		lost();
+}
+
 // touch returns what is known of a socket of the process that runs.
 static __always_inline struct conn *touch(struct sock *sk, bool begins)
 {
 	struct conn *conn = bpf_sk_storage_get(&conns, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	struct totals *c;
 	u16 local;
 
 	if (!conn) {
-		if ((c = here()))
-			c->lost_sockets++;
+		lost();
 		return conn;
 	}
 	if (conn->key.proto && !begins)
 		return conn;
-	if (sk->sk_protocol == IPPROTO_TCP)
+	if (sk->sk_protocol == IPPROTO_TCP && !conn->accepted)
 		conn->retransmits = retransmitted(sk);
 	local = sk->__sk_common.skc_num;
-	conn->outgoing = sk->__sk_common.skc_dport && (begins || !bpf_map_lookup_elem(&ports, &local));
+	conn->outgoing = sk->__sk_common.skc_dport && !conn->accepted && (begins || !bpf_map_lookup_elem(&ports, &local));
 	name(sk, conn);
 	// A UDP socket gets its address later than its first datagram, or has none.
 	if (!sk->__sk_common.skc_dport)
 		conn->key.proto = 0;
 	return conn;
+}
+
+// seen returns what is known of a socket in a window, without what was before.
+static __always_inline struct conn *seen(struct conn *conn, u32 now)
+{
+	if (conn && conn->window != now) {
+		conn->sent = conn->ready = 0;
+		conn->asked = 0;
+		conn->window = now;
+	}
+	return conn;
+}
+
+#define LONG_AGO (1 << 20) // jiffies: an hour at 250 Hz
+
+// sent returns when a socket last sent data, to a jiffy; 0: it did not, or long ago.
+static __always_inline u64 sent(struct sock *sk, u64 now)
+{
+	struct tcp_sock *tp = (void *)sk;
+	u32 last = 0, age;
+
+	bpf_core_read(&last, sizeof(last), &tp->lsndtime);
+	age = (u32)bpf_jiffies64() - last;
+	return last && age < LONG_AGO ? now - age * jiffy : 0;
 }
 
 static __always_inline bool internet(struct sock *sk)
@@ -125,23 +171,26 @@ static __always_inline bool internet(struct sock *sk)
 	return (family == AF_INET || family == AF_INET6) && (proto == IPPROTO_TCP || proto == IPPROTO_UDP);
 }
 
-#define ADD(to, n) __sync_fetch_and_add(&(to), n)
-
 SEC("tp_btf/sock_send_length")
 int sock_send(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
 	int ret = ctx[1];
+	u32 now = window;
 	struct totals *c;
 	struct conn *conn;
 	struct peer *p;
 
-	if (!watched(bpf_get_current_task_btf()) || !internet(sk) || !(conn = touch(sk, false)) || !(c = here()))
+	if (!now || !watched(bpf_get_current_task_btf()) || !internet(sk) || !(conn = seen(touch(sk, false), now)) || !(c = here()))
 		return 0;
 	if (sk->sk_protocol == IPPROTO_TCP) {
 		if (ret > 0) {
 			c->sends++;
 			c->send_bytes += ret;
+			if (conn->asked) {
+				c->answers++;
+				conn->asked = 0;
+			}
 		} else if (ret == -EAGAIN) {
 			struct tcp_sock *tp = (void *)sk;
 			u32 window = 1;
@@ -155,7 +204,7 @@ int sock_send(u64 *ctx)
 		return 0;
 	conn->sent = bpf_ktime_get_ns();
 	if (conn->key.port == 53)
-		c->lookups++;
+		c->queries++;
 	if ((p = peer(conn))) {
 		ADD(p->sends, 1);
 		ADD(p->send_bytes, ret);
@@ -182,30 +231,33 @@ int sock_receive(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
 	int ret = ctx[1], flags = ctx[2];
+	u32 now = window;
 	struct totals *c;
 	struct conn *conn;
 	struct peer *p;
-	u64 now;
+	u64 at;
 
-	if (ret < 0 || flags & MSG_PEEK || !watched(bpf_get_current_task_btf()) || !internet(sk) || !(conn = touch(sk, false)) || !(c = here()))
+	if (ret < 0 || flags & MSG_PEEK || !now || !watched(bpf_get_current_task_btf()) || !internet(sk) ||
+	    !(conn = seen(touch(sk, false), now)) || !(c = here()))
 		return 0;
 	if (!ret) {
 		conn->ready = 0;
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
+	at = bpf_ktime_get_ns();
 	if (sk->sk_protocol == IPPROTO_TCP) {
 		c->receives++;
 		c->receive_bytes += ret;
+		conn->asked = !conn->outgoing;
 	}
 	if (conn->outgoing && (p = peer(conn))) {
 		ADD(p->receives, 1);
 		ADD(p->receive_bytes, ret);
-		answered(conn, p, now);
+		answered(conn, p, at);
 	}
 	if (conn->ready) {
-		c->delayed[tick(now - conn->ready)]++;
-		c->delayed_ns += now - conn->ready;
+		c->delayed[tick(at - conn->ready)]++;
+		c->delayed_ns += at - conn->ready;
 		conn->ready = 0;
 	}
 	return 0;
@@ -214,10 +266,21 @@ int sock_receive(u64 *ctx)
 SEC("tp_btf/sk_data_ready")
 int sock_ready(u64 *ctx)
 {
-	struct conn *conn = bpf_sk_storage_get(&conns, (void *)ctx[0], 0, 0);
+	struct sock *sk = (void *)ctx[0];
+	u32 now = window;
+	struct conn *conn;
+	bool before;
 
-	if (conn && !conn->ready)
-		conn->ready = bpf_ktime_get_ns();
+	if (!now || sk->__sk_common.skc_state == TCP_LISTEN || !(conn = bpf_sk_storage_get(&conns, sk, 0, 0)))
+		return 0;
+	before = conn->window != now;
+	seen(conn, now);
+	if (conn->ready)
+		return 0;
+	conn->ready = bpf_ktime_get_ns();
+	// It may answer what was sent before the window.
+	if (before && conn->outgoing && sk->sk_protocol == IPPROTO_TCP)
+		conn->sent = sent(sk, conn->ready);
 	return 0;
 }
 
@@ -251,6 +314,7 @@ int sock_state(u64 *ctx)
 	if (now == TCP_SYN_SENT && watched(bpf_get_current_task_btf())) {
 		if ((conn = touch(sk, true))) {
 			conn->began = bpf_ktime_get_ns();
+			seen(conn, window);
 			if ((p = peer(conn)))
 				ADD(p->connects, 1);
 		}
@@ -263,6 +327,7 @@ int sock_state(u64 *ctx)
 		u8 one = 1;
 
 		bpf_map_update_elem(&ports, &local, &one, BPF_ANY);
+		listens(sk);
 	}
 	return 0;
 }
@@ -293,7 +358,7 @@ int sock_reset(u64 *ctx)
 	struct sock *sk = (void *)ctx[0];
 	struct totals *c;
 
-	if (sk && bpf_sk_storage_get(&conns, sk, 0, 0) && (c = here()))
+	if (sk && sk->__sk_common.skc_state != TCP_LISTEN && bpf_sk_storage_get(&conns, sk, 0, 0) && (c = here()))
 		c->resets_sent++;
 	return 0;
 }
@@ -325,7 +390,11 @@ int sock_list(struct bpf_iter__task_file *ctx)
 	if (!t || !file || !watched(t) || !(socket = bpf_sock_from_file(file)))
 		return 0;
 	sk = socket->sk;
-	if (sk && internet(sk) && sk->__sk_common.skc_state != TCP_LISTEN)
+	if (!sk || !internet(sk))
+		return 0;
+	if (sk->__sk_common.skc_state == TCP_LISTEN)
+		listens(sk);
+	else
 		touch(sk, false);
 	return 0;
 }

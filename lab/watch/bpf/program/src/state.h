@@ -7,7 +7,6 @@
 #define SLOTS 128   // kinds of system calls
 #define NUMBERS 512 // numbers of system calls
 #define TICKS 112   // buckets of a distribution of times
-#define SIZES 24    // buckets of a distribution of sizes
 #define DEPTH 64    // frames of a stack
 
 // Settings, written before the programs are loaded.
@@ -16,25 +15,28 @@ const volatile bool tree;        // and its descendants
 const volatile u8 slots[NUMBERS]; // system call to its place in calls; 0 for any other one
 const volatile u8 kinds[NUMBERS]; // what to read of a system call
 const volatile u8 returning;      // place of rt_sigreturn
+const volatile u64 jiffy;         // ns
 
-// Calls are timed, by sys_enter. It changes while the programs run.
-volatile u8 timing = 1;
+// The programs that cost much are attached for a time, the window, and see nothing else. These
+// are set before they are attached.
+volatile u32 window; // its number; 0: there is none
+volatile u64 opened; // when it began
 
 enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO, CLONE };
 
 struct call {
-	u64 calls, errors, again, bytes;
+	u64 calls, errors, again;
+	u64 moved, bytes;       // calls that moved some
 	u64 timed, timed_ns;    // on a CPU, of the calls that were timed
 	u64 off_ns, blocked_ns; // not on a CPU; the part of it until the thread could run
 	u64 ticks;              // of the clock, in the call
-	u32 sizes[SIZES];
 };
 
 // All counters of a CPU. Fields that interrupts change are not changed by programs that an
 // interrupt can stop, so nothing is lost.
 struct totals {
 	struct call calls[SLOTS];
-	u64 waited[TICKS]; // runnable, but not running
+	u64 waited[TICKS];  // runnable, but not running
 	u64 delayed[TICKS]; // data that had arrived, but was not read
 	u64 waited_ns, voluntary, involuntary;
 	u64 delayed_ns;
@@ -42,7 +44,7 @@ struct totals {
 	u64 submitted, completed;
 	u64 sends, send_bytes, receives, receive_bytes;
 	u64 retransmits, resets_sent, resets_received, shut;
-	u64 accepts, lookups;
+	u64 accepts, lookups, queries, answers;
 	u64 user_samples;
 	u64 lost_threads, lost_sockets, lost_peers, lost_stacks;
 };
@@ -62,6 +64,14 @@ struct {
 	__type(value, u8);
 } processes SEC(".maps");
 
+// Calls that failed: those that found no place are in errors alone.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32); // place of the call << 16 | errno
+	__type(value, u64);
+} failures SEC(".maps");
+
 struct thread {
 	u64 entered;  // a call that is timed
 	u64 off_then; // off when it began
@@ -70,6 +80,8 @@ struct thread {
 	u64 queued;   // since when it waits for a CPU
 	u32 slot;     // call in which it left the CPU
 	u32 blocked;  // it left because it waited
+	u32 window;   // to which all of this belongs
+	u32 pad;
 };
 
 struct {
@@ -95,15 +107,28 @@ static __always_inline struct totals *here(void)
 	return bpf_map_lookup_elem(&totals, &zero);
 }
 
-static __always_inline struct thread *thread(struct task_struct *t)
+// thread returns what is known of a thread in a window; fresh is set if that is nothing.
+static __always_inline struct thread *thread(struct task_struct *t, u32 now, bool *fresh)
 {
 	struct thread *th = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct totals *c;
 
-	if (!th && (c = here()))
-		c->lost_threads++;
+	*fresh = false;
+	if (!th) {
+		if ((c = here()))
+			c->lost_threads++;
+		return th;
+	}
+	if (th->window != now) {
+		th->window = now;
+		th->entered = th->out = th->queued = 0;
+		th->blocked = 0;
+		*fresh = true;
+	}
 	return th;
 }
+
+#define ADD(to, n) __sync_fetch_and_add(&(to), n)
 
 static __always_inline u32 log2of(u64 v)
 {
@@ -127,11 +152,4 @@ static __always_inline u32 tick(u64 ns)
 	log = log2of(ns);
 	i = 1 + (log - 10) * 4 + ((ns >> (log - 2)) & 3);
 	return i < TICKS ? i : TICKS - 1;
-}
-
-static __always_inline u32 size(u64 bytes)
-{
-	u32 i = bytes ? log2of(bytes) + 1 : 0;
-
-	return i < SIZES ? i : SIZES - 1;
 }
