@@ -19,13 +19,14 @@ const (
 // first one counts.
 type finder struct {
 	number
-	deep   uint32 // open brackets within a skipped value
-	state  uint8
-	level  uint8 // keys of the path found so far: open objects on the path, minus one
-	pos    uint8 // bytes of the key that match
-	differ bool  // the key does not match
-	quoted bool  // within a string of a skipped value
-	escape bool  // the last byte was a backslash
+	message proto  // around the text
+	deep    uint32 // open brackets within a skipped value
+	state   uint8
+	level   uint8 // keys of the path found so far: open objects on the path, minus one
+	pos     uint8 // bytes of the key that match
+	differ  bool  // the key does not match
+	quoted  bool  // within a string of a skipped value
+	escape  bool  // the last byte was a backslash
 }
 
 // reset makes the finder ready for the next record.

@@ -2,6 +2,7 @@ package subscribe
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
@@ -24,9 +25,15 @@ type Counts struct {
 	Reconnects uint64 // times that a subscriber was standing again
 	Ends       uint64 // streams that the server ended regularly
 	Retired    uint64 // subscribers that do not reconnect
+	Left       uint64 // subscribers that left, see spec.Subscribe.Churn
+	Joined     uint64 // of them, those that stood again
 	Errors     [numKinds]uint64
-	sse.Seen   // of Events
+	Slow       SlowCounts // of slow subscribers, whose events are in none of the above
+	sse.Seen              // of Events
 }
+
+// SlowCounts are the totals of slow subscribers.
+type SlowCounts struct{ Events, Missed, Duplicated, Ended uint64 }
 
 // Failures returns the number of errors of all kinds.
 func (c *Counts) Failures() (n uint64) {
@@ -43,8 +50,12 @@ func (c *Counts) Since(from *Counts) Counts {
 		Oversized: c.Oversized - from.Oversized, Cut: c.Cut - from.Cut, Comments: c.Comments - from.Comments,
 		Negative: c.Negative - from.Negative, BytesIn: c.BytesIn - from.BytesIn, BytesOut: c.BytesOut - from.BytesOut,
 		Connects: c.Connects - from.Connects, Reconnects: c.Reconnects - from.Reconnects, Ends: c.Ends - from.Ends,
-		Retired: c.Retired - from.Retired,
-		Seen:    sse.Seen{Stamped: c.Stamped - from.Stamped, Numbered: c.Numbered - from.Numbered},
+		Retired: c.Retired - from.Retired, Left: c.Left - from.Left, Joined: c.Joined - from.Joined,
+		Slow: SlowCounts{
+			Events: c.Slow.Events - from.Slow.Events, Missed: c.Slow.Missed - from.Slow.Missed,
+			Duplicated: c.Slow.Duplicated - from.Slow.Duplicated, Ended: c.Slow.Ended - from.Slow.Ended,
+		},
+		Seen: sse.Seen{Stamped: c.Stamped - from.Stamped, Numbered: c.Numbered - from.Numbered},
 	}
 	for k := range d.Errors {
 		d.Errors[k] = c.Errors[k] - from.Errors[k]
@@ -68,6 +79,7 @@ func Fill(r *spec.Subscribed, c *Counts) {
 	r.Events, r.Missed, r.Duplicated, r.Oversized = c.Events, c.Missed, c.Duplicated, c.Oversized
 	r.Cut, r.Comments, r.Negative, r.Reconnects, r.Ends = c.Cut, c.Comments, c.Negative, c.Reconnects, c.Ends
 	r.Stamped, r.Numbered = c.Stamped, c.Numbered
+	r.Left, r.Joined = c.Left, c.Joined
 }
 
 // Merge merges the results of several generators whose windows coincide. Ids are counted
@@ -100,6 +112,21 @@ func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 		sum.Reconnects += p.Reconnects
 		sum.Ends += p.Ends
 		sum.Retired += p.Retired
+		sum.Left += p.Left
+		sum.Joined += p.Joined
+		if p.Publish != nil { // one of the generators publishes
+			sum.Publish = p.Publish
+		}
+		if s := p.Slow; s != nil {
+			if sum.Slow == nil {
+				sum.Slow = new(spec.SlowHeard)
+			}
+			sum.Slow.Subscribers += s.Subscribers
+			sum.Slow.Events += s.Events
+			sum.Slow.Missed += s.Missed
+			sum.Slow.Duplicated += s.Duplicated
+			sum.Slow.Ended += s.Ended
+		}
 		gaps = append(gaps, results.Latency{Histogram: p.Gap})
 		lags = append(lags, results.Latency{Histogram: p.Lag})
 	}
@@ -116,4 +143,39 @@ func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 	}
 	sum.Gap, sum.Lag = gap.Histogram, lag.Histogram
 	return sum, nil
+}
+
+// quiet reports on the standing subscribers at the end of a window.
+func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
+	var longest int64
+	for s, silence := range b.silences(begin, now) {
+		if s.sse.Over() {
+			r.Endless++
+		}
+		if silence >= now-begin {
+			r.Quiet++
+		}
+		longest = max(longest, silence)
+	}
+	r.Silence = float64(longest) / 1e9
+}
+
+// silences yields the standing subscribers and the nanoseconds since their last event, or
+// since the window began if there was none.
+func (b *book) silences(begin, now int64) iter.Seq2[*subscriber, int64] {
+	return func(yield func(*subscriber, int64) bool) {
+		for i := range b.subs {
+			s := &b.subs[i]
+			if s.phase != standing || s.slow {
+				continue
+			}
+			last, ok := s.sse.Last()
+			if !ok {
+				last = begin
+			}
+			if !yield(s, now-last) {
+				return
+			}
+		}
+	}
 }
