@@ -19,14 +19,16 @@ const (
 // first one counts.
 type finder struct {
 	number
-	message proto  // around the text
-	deep    uint32 // open brackets within a skipped value
-	state   uint8
-	level   uint8 // keys of the path found so far: open objects on the path, minus one
-	pos     uint8 // bytes of the key that match
-	differ  bool  // the key does not match
-	quoted  bool  // within a string of a skipped value
-	escape  bool  // the last byte was a backslash
+	left   uint32 // of a protobuf message: bytes of the current field to go
+	deep   uint32 // open brackets within a skipped value
+	state  uint8
+	level  uint8 // keys of the path found so far: open objects on the path, minus one
+	pos    uint8 // bytes of the key that match
+	differ bool  // the key does not match
+	quoted bool  // within a string of a skipped value
+	escape bool  // the last byte was a backslash
+	part   uint8 // of a protobuf message
+	shift  uint8 // bits that digits has of its current value
 }
 
 // reset makes the finder ready for the next record.

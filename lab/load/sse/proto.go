@@ -1,5 +1,7 @@
 package sse
 
+import "math"
+
 // The wire types of protobuf's fields.
 const (
 	wireVarint  = 0
@@ -8,118 +10,114 @@ const (
 	wireFixed32 = 5
 )
 
-// The states of a proto.
+// The parts of a message that a finder can be in. The wanted field has the flag wanted as well.
 const (
 	inTag = iota
 	inVarint
 	inFixed
 	inSize
 	inBytes
-	lost // not a message, or the field was found
+	nowhere // not a message, or the field was found
+	wanted  = 0x80
 )
 
-// A proto finds a field in a protobuf message, and receives the message in pieces. Text that is
-// not a message ends the search. The first field with the number counts; groups are not known.
-type proto struct {
-	value uint64 // of the current varint or fixed-size field; of a tag, or a size, too
-	left  uint64 // bytes to go of a field with a fixed size, or a size before it
-	state uint8
-	shift uint8 // bits that value has
-	kind  uint8 // wire type of the current field
-	match bool  // the current field is the wanted one
-}
-
-// feed consumes the next bytes of the message. A number becomes that of f; text is searched by
-// it.
-func (p *proto) feed(b []byte, number uint32, path []string, f *finder) {
-	for len(b) > 0 && p.state != lost {
-		if p.state == inBytes {
-			n := int(min(uint64(len(b)), p.left))
-			if p.match {
+// unwrap consumes the next bytes of a record that is a protobuf message, and finds the field with
+// a number in it: a number is what is looked for, and text is searched for it. Bytes that are not
+// a message end the search. The first field with the number counts; groups are not known.
+//
+// Until the field is found, digits holds the current varint or fixed-size value.
+func (f *finder) unwrap(b []byte, number uint32, path []string) {
+	for len(b) > 0 && f.part != nowhere {
+		if f.part&^wanted == inBytes {
+			n := int(min(uint64(len(b)), uint64(f.left)))
+			if f.part&wanted != 0 {
 				f.feed(b[:n], path)
 			}
-			b, p.left = b[n:], p.left-uint64(n)
-			p.over(f)
+			b, f.left = b[n:], f.left-uint32(n)
+			f.endField()
 			continue
 		}
 		c := b[0]
 		b = b[1:]
-		if p.state == inFixed {
-			p.value |= uint64(c) << p.shift
-			p.shift += 8
-			p.left--
-			if p.left == 0 {
-				p.number(f)
+		switch {
+		case f.part&^wanted == inFixed:
+			f.digits |= uint64(c) << f.shift
+			f.shift += 8
+			if f.left--; f.left == 0 {
+				f.endNumber()
 			}
-			continue
-		}
-		if p.shift > 63 {
-			p.state = lost
-			return
-		}
-		p.value |= uint64(c&0x7f) << p.shift
-		if p.shift += 7; c < 0x80 {
-			p.varint(number, f)
+		case f.shift > 63:
+			f.lose()
+		default:
+			f.digits |= uint64(c&0x7f) << f.shift
+			if f.shift += 7; c < 0x80 {
+				f.endVarint(number)
+			}
 		}
 	}
 }
 
-// varint handles the end of a varint.
-func (p *proto) varint(number uint32, f *finder) {
-	switch p.state {
+// lose ends the search without a result.
+func (f *finder) lose() { f.number, f.part = number{}, nowhere }
+
+// endVarint handles the end of a varint.
+func (f *finder) endVarint(number uint32) {
+	value := f.digits
+	switch f.part &^ wanted {
 	case inTag:
-		p.kind, p.match = uint8(p.value&7), p.value>>3 == uint64(number)
-		switch p.kind {
+		match := uint8(0)
+		if value>>3 == uint64(number) {
+			match = wanted
+		}
+		switch value & 7 {
 		case wireVarint:
-			p.enter(inVarint, 0)
+			f.enter(inVarint|match, 0)
 		case wireFixed64:
-			p.enter(inFixed, 8)
+			f.enter(inFixed|match, 8)
 		case wireFixed32:
-			p.enter(inFixed, 4)
+			f.enter(inFixed|match, 4)
 		case wireBytes:
-			p.enter(inSize, 0)
+			f.enter(inSize|match, 0)
 		default:
-			p.state = lost
+			f.lose()
 		}
 	case inVarint:
-		p.number(f)
-	case inSize:
-		p.enter(inBytes, p.value)
-		p.over(f)
+		f.endNumber()
+	default: // inSize
+		if value > math.MaxInt32 { // longer than any record
+			f.lose()
+			return
+		}
+		f.enter(inBytes|f.part&wanted, uint32(value))
+		f.endField()
 	}
 }
 
-// enter begins a part of a field.
-func (p *proto) enter(state uint8, left uint64) {
-	p.state, p.left, p.value, p.shift = state, left, 0, 0
+// enter begins a part of a field, of which left bytes are to come, if that is known.
+func (f *finder) enter(part uint8, left uint32) {
+	f.part, f.left, f.digits, f.shift = part, left, 0, 0
 }
 
-// number ends a field that is a number.
-func (p *proto) number(f *finder) {
-	if p.match {
-		f.set(p.value)
-		p.state = lost
+// endNumber ends a field that is a number.
+func (f *finder) endNumber() {
+	if f.part&wanted == 0 {
+		f.enter(inTag, 0)
 		return
 	}
-	p.enter(inTag, 0)
-}
-
-// over ends a field of bytes if none are left.
-func (p *proto) over(f *finder) {
-	switch {
-	case p.left > 0:
-	case p.match:
-		f.end()
-		p.state = lost
-	default:
-		p.enter(inTag, 0)
+	f.number, f.state, f.part = number{digits: f.digits, any: true}, done, nowhere
+	for v := f.digits; v > 0; v /= 10 {
+		f.whole++
 	}
 }
 
-// set makes v the number that was found.
-func (f *finder) set(v uint64) {
-	f.number, f.state = number{digits: v, any: true}, done
-	for ; v > 0; v /= 10 {
-		f.whole++
+// endField ends a field of bytes, if none are left.
+func (f *finder) endField() {
+	switch {
+	case f.left > 0:
+	case f.part&wanted != 0:
+		f.end()
+		f.part = nowhere
+	default:
+		f.enter(inTag, 0)
 	}
 }

@@ -65,7 +65,7 @@ func TestProto(t *testing.T) {
 func TestProtoBroken(t *testing.T) {
 	for _, in := range []string{"\x0b", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x10", "\x11abc", "\x12\x05a", "\x07\x01"} {
 		var f finder
-		f.message.feed([]byte(in), 2, nil, &f)
+		f.unwrap([]byte(in), 2, nil)
 		if f.end(); f.any {
 			t.Errorf("%q: found %d", in, f.digits)
 		}
@@ -74,7 +74,7 @@ func TestProtoBroken(t *testing.T) {
 
 func TestProtoSources(t *testing.T) {
 	for text, valid := range map[string]bool{
-		"#1": true, "#536870911": true, "#4.a.b": true,
+		"#1": true, "#536870911": true, "#4.a.b": true, "#4": true,
 		"#": false, "#0": false, "#x": false, "#536870912": false, "#4.": false, "#4.@id": false, "#4.#2": false, "#-1": false,
 	} {
 		if _, err := ParseSource(text); (err == nil) != valid {
@@ -99,7 +99,7 @@ func FuzzProto(f *testing.F) {
 			of.feed(&split, rest[:n])
 			rest = rest[n:]
 		}
-		if whole.number != split.number {
+		if whole.any != split.any || whole.any && whole.number != split.number {
 			t.Errorf("whole %+v, split %+v", whole.number, split.number)
 		}
 	})

@@ -100,7 +100,7 @@ func ParseSource(text string) (Source, error) {
 		}
 		s := Source{Field: fieldNames[Data]}
 		if nested {
-			if strings.HasPrefix(keys, "@") || strings.HasPrefix(keys, "#") {
+			if keys == "" || strings.HasPrefix(keys, "@") || strings.HasPrefix(keys, "#") {
 				return Source{}, fmt.Errorf("source %q: write keys of JSON after the field, such as #4.ts", text)
 			}
 			if s, err = ParseSource(keys); err != nil {

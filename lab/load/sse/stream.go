@@ -37,7 +37,7 @@ func (t *target) feed(f *finder, b []byte) {
 	if t.number == 0 {
 		f.feed(b, t.path)
 	} else {
-		f.message.feed(b, t.number, t.path, f)
+		f.unwrap(b, t.number, t.path)
 	}
 }
 

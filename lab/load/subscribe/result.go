@@ -3,6 +3,7 @@ package subscribe
 import (
 	"fmt"
 	"iter"
+	"maps"
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
@@ -88,6 +89,7 @@ func Fill(r *spec.Subscribed, c *Counts) {
 // of the generators may have been at different times.
 func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 	sum := &spec.Subscribed{}
+	var err error
 	var gaps, lags []results.Latency
 	var each float64
 	for _, p := range parts {
@@ -114,18 +116,9 @@ func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 		sum.Retired += p.Retired
 		sum.Left += p.Left
 		sum.Joined += p.Joined
-		if p.Publish != nil { // one of the generators publishes
-			sum.Publish = p.Publish
-		}
-		if s := p.Slow; s != nil {
-			if sum.Slow == nil {
-				sum.Slow = new(spec.SlowHeard)
-			}
-			sum.Slow.Subscribers += s.Subscribers
-			sum.Slow.Events += s.Events
-			sum.Slow.Missed += s.Missed
-			sum.Slow.Duplicated += s.Duplicated
-			sum.Slow.Ended += s.Ended
+		sum.Slow = addSlow(sum.Slow, p.Slow)
+		if sum.Publish, err = addPublished(sum.Publish, p.Publish); err != nil {
+			return nil, err
 		}
 		gaps = append(gaps, results.Latency{Histogram: p.Gap})
 		lags = append(lags, results.Latency{Histogram: p.Lag})
@@ -143,6 +136,51 @@ func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 	}
 	sum.Gap, sum.Lag = gap.Histogram, lag.Histogram
 	return sum, nil
+}
+
+// addSlow adds the figures of a generator's slow subscribers to those of others.
+func addSlow(sum, one *spec.SlowHeard) *spec.SlowHeard {
+	if one == nil {
+		return sum
+	}
+	out := *one
+	if sum != nil {
+		out.Subscribers += sum.Subscribers
+		out.Events += sum.Events
+		out.Missed += sum.Missed
+		out.Duplicated += sum.Duplicated
+		out.Ended += sum.Ended
+	}
+	return &out
+}
+
+// addPublished adds the figures of a generator's publishers to those of others.
+func addPublished(sum, one *spec.Published) (*spec.Published, error) {
+	if one == nil {
+		return sum, nil
+	}
+	out := *one
+	out.Errors = maps.Clone(one.Errors)
+	if sum == nil {
+		return &out, nil
+	}
+	out.Topics += sum.Topics
+	out.Due += sum.Due
+	out.Sent += sum.Sent
+	out.Accepted += sum.Accepted
+	out.Unsent += sum.Unsent
+	out.Lost += sum.Lost
+	for kind, n := range sum.Errors {
+		out.Errors[kind] += n
+	}
+	for _, h := range []struct{ to, from *string }{{&out.Lag, &sum.Lag}, {&out.Own, &sum.Own}, {&out.Answer, &sum.Answer}} {
+		both, err := results.MergeLatency([]results.Latency{{Histogram: *h.to}, {Histogram: *h.from}})
+		if err != nil {
+			return nil, fmt.Errorf("publishers: %w", err)
+		}
+		*h.to = both.Histogram
+	}
+	return &out, nil
 }
 
 // quiet reports on the standing subscribers at the end of a window.

@@ -18,6 +18,7 @@ import (
 func Handler() http.Handler {
 	limit := middleware.BodyLimit(strconv.Itoa(subject.BodyLimit))
 	e := echo.New()
+	push := new(push)
 	e.GET("/plaintext", plaintext)
 	e.GET("/json", encode)
 	e.POST("/echo", reply, limit)
@@ -29,7 +30,6 @@ func Handler() http.Handler {
 	e.GET("/events", push.events)
 	e.POST("/publish", push.publish)
 	asks := asks{backend.Open()}
-	push := new(push)
 	e.GET("/redis", asks.redis)
 	e.GET("/wait", asks.wait)
 	e.GET("/postgres", asks.postgres)

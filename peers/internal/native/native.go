@@ -24,6 +24,7 @@ func Main(name string, transport redline.Transport) {
 
 func serve(ctx context.Context, ln net.Listener, transport redline.Transport) error {
 	r := redline.NewRouter()
+	push := newPush(ctx)
 	r.GET("/plaintext", plaintext)
 	r.GET("/json", encode)
 	r.POST("/echo", echo)
@@ -35,7 +36,6 @@ func serve(ctx context.Context, ln net.Listener, transport redline.Transport) er
 	r.GET("/events", push.events)
 	r.POST("/publish", push.publish)
 	asks := asks{backend.Open()}
-	push := newPush(ctx)
 	r.GET("/redis", asks.redis)
 	r.GET("/wait", asks.wait)
 	r.GET("/postgres", asks.postgres)
