@@ -12,17 +12,25 @@ import (
 // written to each stream by the goroutine of the publish, which waits for none of them.
 type push struct {
 	mu    sync.Mutex
-	of    map[string]map[*redline.Stream]struct{} // by topic
-	ended bool                                    // the subject ends: streams are closed
+	of    map[string]map[*listener]struct{} // by topic
+	ended bool                              // the subject ends: streams are closed
+}
+
+// A listener is the stream of one answer.
+type listener struct {
+	stream *redline.Stream // nil: it has not begun
+	missed []byte          // what came before it
 }
 
 // newPush returns a push whose streams end with ctx.
 func newPush(ctx context.Context) *push {
-	p := &push{of: map[string]map[*redline.Stream]struct{}{}}
+	p := &push{of: map[string]map[*listener]struct{}{}}
 	context.AfterFunc(ctx, p.end)
 	return p
 }
 
+// events answers GET /events. The listener is there before the head of the answer is sent: whoever
+// has received that misses nothing.
 func (p *push) events(c *redline.Ctx) {
 	topic, err := subject.Topic(c.Query("topic"))
 	if err != nil {
@@ -33,32 +41,54 @@ func (p *push) events(c *redline.Ctx) {
 		c.Error(500)
 		return
 	}
-	c.Stream(func(s *redline.Stream) {
-		p.join(topic, s)
-		context.AfterFunc(s.Context(), func() { p.leave(topic, s) })
-	})
+	l := p.join(topic)
+	context.AfterFunc(c.Context(), func() { p.leave(topic, l) })
+	c.Stream(func(s *redline.Stream) { p.begin(l, s) })
 }
 
-func (p *push) join(topic string, s *redline.Stream) {
+func (p *push) join(topic string) *listener {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := new(listener)
+	if p.of[topic] == nil {
+		p.of[topic] = map[*listener]struct{}{}
+	}
+	p.of[topic][l] = struct{}{}
+	return l
+}
+
+// begin gives a listener its stream.
+func (p *push) begin(l *listener, s *redline.Stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		s.Close()
 		return
 	}
-	if p.of[topic] == nil {
-		p.of[topic] = map[*redline.Stream]struct{}{}
-	}
-	p.of[topic][s] = struct{}{}
+	l.stream = s
+	l.send(l.missed)
+	l.missed = nil
 }
 
-func (p *push) leave(topic string, s *redline.Stream) {
+// send writes an event; a stream whose buffer is full misses it. One whose client has left is
+// removed by its context.
+func (l *listener) send(event []byte) {
+	if l.stream == nil {
+		l.missed = append(l.missed, event...)
+	} else if len(event) > 0 {
+		_, _ = l.stream.TryWrite(event)
+	}
+}
+
+func (p *push) leave(topic string, l *listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if delete(p.of[topic], s); len(p.of[topic]) == 0 {
+	if delete(p.of[topic], l); len(p.of[topic]) == 0 {
 		delete(p.of, topic)
 	}
-	s.Close()
+	if l.stream != nil {
+		l.stream.Close()
+	}
 }
 
 // end closes all streams.
@@ -66,14 +96,16 @@ func (p *push) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
-	for _, streams := range p.of {
-		for s := range streams {
-			s.Close()
+	for _, listeners := range p.of {
+		for l := range listeners {
+			if l.stream != nil {
+				l.stream.Close()
+			}
 		}
 	}
 }
 
-// publish writes the event to the streams of its topic; one whose buffer is full misses it.
+// publish answers POST /publish.
 func (p *push) publish(c *redline.Ctx) {
 	topic, err := subject.Topic(c.Query("topic"))
 	if err != nil {
@@ -91,8 +123,8 @@ func (p *push) publish(c *redline.Ctx) {
 		return
 	}
 	p.mu.Lock()
-	for s := range p.of[topic] {
-		_, _ = s.TryWrite(event) // a stream whose client has left is removed by its context
+	for l := range p.of[topic] {
+		l.send(event)
 	}
 	p.mu.Unlock()
 	c.NoContent(204)
