@@ -33,8 +33,7 @@ func (b *book) greet(i int32) {
 	}
 }
 
-// mask returns the key of a frame: it has to be unpredictable to whoever writes the payload, who
-// is the user of the generator.
+// mask returns the key of a frame.
 func mask() (key [4]byte) {
 	n := rand.Uint32()
 	return [4]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}

@@ -29,8 +29,8 @@ func newPush(ctx context.Context) *push {
 	return p
 }
 
-// events answers GET /events. The listener is there before the head of the answer is sent: whoever
-// has received that misses nothing.
+// events answers GET /events. The listener is there before the head of the answer is sent: a client
+// that has received the head misses nothing.
 func (p *push) events(c *redline.Ctx) {
 	topic, err := subject.Topic(c.Query("topic"))
 	if err != nil {
