@@ -154,4 +154,6 @@ func (t *transport) Emulation() bool { return false }
 func (t *transport) DisabledPushFlags() uint64 { return ^centrifuge.PushFlagPublication }
 
 // PingPongConfig disables pings.
-func (t *transport) PingPongConfig() centrifuge.PingPongConfig { return centrifuge.PingPongConfig{PingInterval: -1} }
+func (t *transport) PingPongConfig() centrifuge.PingPongConfig {
+	return centrifuge.PingPongConfig{PingInterval: -1}
+}
