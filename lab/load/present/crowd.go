@@ -40,7 +40,7 @@ type Publishing struct {
 	Lag    results.Latency `json:"lag"`    // from when an event was due to its send
 	Answer results.Latency `json:"answer"` // from the send to the answer
 
-	gates []results.Gate
+	gates []results.Gate `json:"-"`
 }
 
 // fillPublishing adds the figures of publishers, if there are any.

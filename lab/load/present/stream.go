@@ -95,7 +95,7 @@ func (s *summary) stream(d *Document) {
 		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s. Silences that are longer than any gap are in the gaps, as lower bounds",
 			t.Quiet, report.Seconds(t.Silence)))
 	}
-	if t.Config.ID != "" {
+	if t.Config.ID != "" && t.Publish == nil {
 		s.line("ids", t.ids())
 	}
 	if t.Oversized+t.Cut > 0 || t.Endless > 0 {

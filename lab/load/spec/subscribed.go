@@ -47,13 +47,13 @@ type SlowHeard struct {
 // Published is the result of the publishers in a window.
 type Published struct {
 	Topics   int               `json:"topics"`
-	Due      uint64            `json:"due"`        // events of the schedule
-	Sent     uint64            `json:"sent"`       // whose requests were sent
-	Accepted uint64            `json:"accepted"`   // answered with a status of 2xx
-	Errors   map[string]uint64 `json:"errors"`     // by kind, see package subscribe
-	Unsent   uint64            `json:"unsent"`     // due, and not sent at the end of the window
-	Lost     uint64            `json:"lost"`       // events that subscribers connected at the end had not received after the last was published, although the generator waited; those that Missed counts are not among them
-	Lag      string            `json:"lag_hdr"`    // from when an event was due to its send; encoded as Subscribed.Gap
-	Own      string            `json:"own_hdr"`    // the part of Lag for which no earlier publish was outstanding: the generator's own lateness
-	Answer   string            `json:"answer_hdr"` // from the send to the answer
+	Due      uint64            `json:"due"`                  // events of the schedule
+	Sent     uint64            `json:"sent"`                 // whose requests were sent
+	Accepted uint64            `json:"accepted"`             // answered with a status of 2xx
+	Errors   map[string]uint64 `json:"errors"`               // by kind, see package subscribe
+	Unsent   uint64            `json:"unsent"`               // due, and not sent at the end of the window
+	Lost     uint64            `json:"lost"`                 // events that subscribers connected at the end had not received after the last was published, although the generator waited; those that Missed counts are not among them
+	Lag      string            `json:"lag_hdr,omitempty"`    // from when an event was due to its send; encoded as Subscribed.Gap
+	Own      string            `json:"own_hdr,omitempty"`    // the part of Lag for which no earlier publish was outstanding: the generator's own lateness
+	Answer   string            `json:"answer_hdr,omitempty"` // from the send to the answer
 }
