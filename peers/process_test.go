@@ -30,6 +30,9 @@ var stacks = []string{
 // subjects are all of them.
 var subjects = append(slices.Clone(stacks), "limit")
 
+// programs are the programs that the tests start.
+var programs = append(slices.Clone(subjects), "centrifuge")
+
 // patience bounds every wait. Nothing here measures time.
 const patience = 2 * time.Minute
 
@@ -45,7 +48,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(binaries)
 	args := []string{"build", "-o", binaries + string(filepath.Separator)}
-	for _, name := range subjects {
+	for _, name := range programs {
 		args = append(args, "./"+name)
 	}
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {

@@ -6,6 +6,7 @@ var labRows = []Row{
 	// The load generator, from the ground up.
 	pure("~/lab/load/h1", "a client of HTTP/1.1 is a state machine on bytes"),
 	pure("~/lab/load/h2", "a client of HTTP/2 is a state machine on bytes", "golang.org/x/net/http2/hpack"),
+	pure("~/lab/load/ws", "a client of WebSockets is a state machine on bytes"),
 	pure("~/lab/load/sse", "a reader of streams is a state machine on bytes"),
 	pure("~/lab/load/arrive", "when requests are due is a function of time and seed"),
 	{
@@ -157,7 +158,7 @@ var labRows = []Row{
 var generator = []string{
 	"golang.org/x/sys/...", "github.com/HdrHistogram/...", "~/lab/internal/...", "~/lab/stats", "~/lab/results",
 	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/tlsclient", "~/lab/load/tally",
-	"~/lab/load/arrive", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/h1", "~/lab/load/h2",
+	"~/lab/load/arrive", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/ws", "~/lab/load/h1", "~/lab/load/h2",
 }
 
 // pure is the row of a package that never performs I/O, and imports nothing from this repository.

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
+	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
 // Usage measures how the time of some CPUs is used: by the processes of a run, by the
 // hypervisor, or by other processes, which disturb the run. It is not safe for concurrent
 // use.
 type Usage struct {
-	cpus []int
-	own  *cputime.Processes
+	cpus   []int
+	own    *cputime.Processes
+	others *others // nil: not all processes of the machine are visible
 }
 
 // UsageReading is the state at one time.
@@ -32,11 +34,31 @@ func OpenUsage(cpus []int, pids ...int) (*Usage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch the CPUs of the run: %w", err)
 	}
-	return &Usage{cpus: cpus, own: own}, nil
+	u := &Usage{cpus: cpus, own: own}
+	if u.others, err = newOthers(procfs.Host, append([]int{os.Getpid()}, pids...)); err != nil {
+		own.Close()
+		return nil, fmt.Errorf("watch other processes: %w", err)
+	}
+	return u, nil
 }
 
 // Add adds pids to the processes of the run; those already known are ignored.
-func (u *Usage) Add(pids ...int) error { return u.own.Add(pids) }
+func (u *Usage) Add(pids ...int) error {
+	if u.others != nil {
+		u.others.own = append(u.others.own, pids...)
+	}
+	return u.own.Add(pids)
+}
+
+// Others returns the CPU time that processes outside of the run have used since Open, on any CPU;
+// false if it is unknown.
+func (u *Usage) Others() (time.Duration, bool, error) {
+	if u.others == nil {
+		return 0, false, nil
+	}
+	used, err := u.others.used()
+	return used, err == nil, err
+}
 
 // Close closes the descriptors.
 func (u *Usage) Close() { u.own.Close() }
@@ -60,7 +82,9 @@ func (r UsageReading) Seconds(earlier UsageReading) float64 {
 }
 
 // Foreign returns the share of the time since earlier, 0 to 1, that was used neither by the
-// processes of the run nor by the hypervisor nor idle. It is too small if a process of the
+// processes of the run nor by the hypervisor nor idle. That includes what the kernel takes to wake
+// an idle CPU, which thousands of wake-ups a second of the run's own threads make a lot: see
+// Usage.Others. It is too small if a process of the
 // run also ran on other CPUs. It is exact to two hundredths of a second: idle time has a
 // resolution of a hundredth, at both ends.
 func (r UsageReading) Foreign(earlier UsageReading) float64 {

@@ -16,6 +16,8 @@ type Window struct {
 	usage      *Usage // nil: not measured
 	pressured  bool   // the kernel reports pressure
 	begin, end edge
+	others     time.Duration // CPU time of other processes from Open to End
+	visible    bool          // others is known
 }
 
 // An edge holds the readings at one end of the window.
@@ -64,7 +66,10 @@ func (w *Window) Begin() (err error) {
 
 // End reads the counters at the end of the window, as Begin does at its start.
 func (w *Window) End() (err error) {
-	w.end, err = w.read()
+	if w.end, err = w.read(); err != nil || w.usage == nil {
+		return err
+	}
+	w.others, w.visible, err = w.usage.Others()
 	return err
 }
 
@@ -111,10 +116,14 @@ func (w *Window) Steal() float64 { return w.end.usage.Steal(w.begin.usage) }
 // The generator was ready to run for waited of the window's seconds, but had no CPU; 0 if
 // that proves nothing, because other processes of the run may use its CPU. With many CPUs, the
 // average hides a process that uses the generator's; its share of that one CPU is then
-// returned. It cannot be more than what processes outside of the run used in total.
+// returned. It cannot be more than what processes outside of the run used in total: a thread of
+// the run that waits for its CPU to wake up, or for another thread of the run, is no disturbance.
 func (w *Window) Foreign(waited, seconds float64) float64 {
-	all := w.end.usage.Foreign(w.begin.usage)
-	own := min(waited, all*w.end.usage.Seconds(w.begin.usage)) / max(seconds, 1e-3)
+	all, total := w.end.usage.Foreign(w.begin.usage), w.end.usage.Seconds(w.begin.usage)
+	if w.visible && total > 0 {
+		all = min(all, w.others.Seconds()/total)
+	}
+	own := min(waited, all*total) / max(seconds, 1e-3)
 	return max(all, min(1, own))
 }
 

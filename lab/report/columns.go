@@ -107,6 +107,7 @@ func commonColumns(w results.Workload, narrow bool) []tableColumn {
 		cpu    = single("CPU µs\n/"+snip(unit(w), 9), func(p fields) string { return p.CPU })
 		rss    = single("RSS\npeak", func(p fields) string { return p.RSS })
 		allocs = single("allocs"+short, func(p fields) string { return p.Allocs })
+		conn   = single("memory\n/conn.", func(p fields) string { return p.Conn })
 		waited = single("had to\nwait", func(p fields) string { return p.Waited })
 		rate   = tableColumn{head: snip(unit(w), 9) + "s\nper s", of: func(p fields) (string, string, bool) {
 			if p.Bound {
@@ -124,6 +125,8 @@ func commonColumns(w results.Workload, narrow bool) []tableColumn {
 	switch {
 	case w.Idle:
 		return append(columns, rss)
+	case w.Published != "":
+		return append(columns, rate, p50, p99, p999, conn, rss)
 	case w.Lead == results.MetricCPU && w.Arrivals != "":
 		return append(columns, rate, p50, p99, waited, rss, allocs)
 	case w.Arrivals != "":

@@ -169,6 +169,7 @@ type fields struct {
 	Built                       bool // with a chosen toolchain
 	P50, P99, P999, RSS, Allocs string
 	Waited                      string
+	Conn                        string // memory of a connection
 	Cycles, Stops, Stop, GCCPU  string // of the garbage collector
 }
 
@@ -176,7 +177,7 @@ type fields struct {
 func (r *row) print(gap string) fields {
 	out := fields{
 		Subject: Line(r.Name), Role: Line(r.Role), Title: Line(r.Title), Verdict: r.verdict(), Bound: r.bound(), Built: r.Build != nil,
-		Waited: r.waited, Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
+		Waited: r.waited, Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none, Conn: none,
 	}
 	if e, ok := r.metric(r.lead.metric); ok {
 		out.Lead, out.LeadInterval = r.lead.print(e, gap)
@@ -195,6 +196,9 @@ func (r *row) print(gap string) fields {
 	}
 	if e, ok := r.metric(results.MetricRate); ok {
 		out.Rate = PerSecond(e.Value)
+	}
+	if e, ok := r.metric(results.MetricConn); ok {
+		out.Conn = Bytes(e.Value, gap)
 	}
 	if e, ok := r.metric(results.MetricRSS); ok {
 		out.RSS = Bytes(e.Value, gap)
@@ -245,6 +249,9 @@ func describe(w results.Workload) string {
 	}
 	if w.Arrivals != "" {
 		parts = append(parts, "arrivals: "+Line(w.Arrivals))
+	}
+	if w.Published != "" {
+		parts = append(parts, "published: "+Line(w.Published))
 	}
 	if w.Varied {
 		parts = append(parts, "requests with different targets and fields")

@@ -96,6 +96,7 @@ type Workload struct {
 	Arrivals    string `json:"arrivals,omitempty"` // of an open loop, as text; empty for a closed loop
 	Idle        bool   `json:"idle,omitempty"`     // connections have one request answered and stay idle: no requests in the window
 
+	Published string   `json:"published,omitempty"`  // of subscribers: what the generator publishes to them, as text
 	Varied    bool     `json:"varied,omitempty"`     // requests differ in target and fields, in the same order for every subject; Path and HeaderBytes are those of the first
 	Backend   string   `json:"backend,omitempty"`    // that the service calls for each response
 	Lead      Metric   `json:"lead,omitempty"`       // its main metric; empty: CPU of a closed loop, p99 of an open one
@@ -157,6 +158,7 @@ type Run struct {
 	Open          *Open             `json:"open,omitempty"`    // open loop, where Latency is response time
 	Targets       []Target          `json:"targets,omitempty"` // of a scenario
 	Workers       []Worker          `json:"workers,omitempty"` // generators, if there are several
+	Push          *Push             `json:"push,omitempty"`    // of Workload.Published
 	Held          int               `json:"held,omitempty"`    // of Workload.Idle: connections still open when the window ended
 	Backend       *Backend          `json:"backend,omitempty"` // of Workload.Backend
 }
@@ -249,8 +251,8 @@ type Memory struct {
 	RSSFinalBytes uint64 `json:"rss_final_bytes"`
 	VSSBytes      uint64 `json:"vss_bytes"`
 
-	RSSBaseBytes       uint64   `json:"rss_base_bytes,omitempty"`       // of Workload.Idle: before the connections were opened, after some requests
-	PerConnectionBytes *float64 `json:"per_connection_bytes,omitempty"` // of Workload.Idle: (RSSFinalBytes - RSSBaseBytes) / Held
+	RSSBaseBytes       uint64   `json:"rss_base_bytes,omitempty"`       // of Workload.Idle and Published: before the connections were opened, after some requests
+	PerConnectionBytes *float64 `json:"per_connection_bytes,omitempty"` // of them: (RSSFinalBytes - RSSBaseBytes) / Held, or Push.Standing
 }
 
 // Runtime has the counters of a subject's Go runtime over the window.

@@ -1,9 +1,13 @@
 package suite
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/redline-go/redline/lab/suite/toolchain"
 )
@@ -117,6 +121,63 @@ func (b *bench) comparable(fit []*Subject) error {
 	}
 	if len(b.cfg.Go) > 1 && len(builds) == 1 && len(fit) < len(b.subjects)+1 {
 		return fmt.Errorf("only %s can be built, so that there is nothing to compare: add a newer version to --go", builds[0])
+	}
+	return nil
+}
+
+// buildTimeout bounds the build of a subject.
+const buildTimeout = 10 * time.Minute
+
+// build builds the server of a subject file into dir, if the file has a build command.
+func (s *Subject) build(ctx context.Context, dir string) error {
+	if len(s.Build) == 0 {
+		return nil
+	}
+	for _, tool := range s.Tools {
+		if err := s.look(tool); err != nil {
+			return &missingError{tool, err}
+		}
+	}
+	if err := s.look(s.Build[0]); err != nil {
+		return err
+	}
+	s.bin = filepath.Join(dir, s.Name)
+	args := make([]string, len(s.Build))
+	for i, a := range s.Build {
+		args[i] = s.fixed().Replace(a)
+	}
+	return s.compile(ctx, s.here, s.bin, args)
+}
+
+// missingError reports that a tool is missing with which a subject is built.
+type missingError struct {
+	tool string
+	err  error
+}
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("it is built by %s, which is not installed here: %v", e.tool, e.err)
+}
+
+func (e *missingError) Unwrap() error { return e.err }
+
+// absent reports whether a subject cannot be built because of this machine: it is left out.
+func absent(err error) bool {
+	_, missing := errors.AsType[*missingError](err)
+	return missing || toolchain.IsTooOld(err)
+}
+
+// compile runs a command in dir that builds bin, with the subject's toolchain if it has one.
+func (s *Subject) compile(ctx context.Context, dir, bin string, args []string) error {
+	if s.with != nil {
+		return s.with.Build(ctx, dir, bin, args)
+	}
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.WaitDelay = dir, stopTimeout
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
 }

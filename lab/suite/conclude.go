@@ -110,7 +110,7 @@ func conclude(f *results.File, seed uint64) error {
 			}
 		}
 		for _, m := range metrics {
-			if !m.verdict || m.chosen && w.Arrivals != "" {
+			if !m.verdict || m.chosen && (w.Arrivals != "" || w.Published != "") {
 				continue
 			}
 			rows, err := compare(f, w.Name, m, seed)

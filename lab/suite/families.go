@@ -19,6 +19,8 @@ const (
 	familyMixed = "mixed"    // mixed-300us: quick requests, and some that take 300 us of CPU
 	familySizes = "sizes"    // get1k to get10m, post1k, post20k, and mix: bodies of these sizes
 	familyHTTPS = "https"    // tls, tls-at25, tls-resume, tls-full: HTTP/1.1 over TLS
+	familyPush  = "push"     // push-1k, push-10k, push-100k, push-topics: events that clients publish
+	familyFeed  = "feed"     // feed-64-100ms-json and eleven others: events of a server's clock
 	familyHTTP2 = "http2"    // h2, h2-m32, h2-upload, h2-download, h2-stream: HTTP/2 over TLS
 )
 
@@ -36,10 +38,12 @@ var standard = map[string][]string{
 	familySizes: {"get1k", "get16k", "get256k", "get10m", "post1k", "post20k", "mix"},
 	familyHTTPS: httpsNames,
 	familyHTTP2: http2Names,
+	familyPush:  pushNames,
+	familyFeed:  feedNames,
 }
 
 // families lists the families in the order of the reports.
-var families = []string{familyAt, familyRedis, familyPg, familyWait, familyFan, familyMixed, familySizes, familyHTTPS, familyHTTP2}
+var families = []string{familyAt, familyRedis, familyPg, familyWait, familyFan, familyMixed, familySizes, familyHTTPS, familyHTTP2, familyPush, familyFeed}
 
 // groupEnd is the suffix that makes a family's name that of its group.
 const groupEnd = "-all"
@@ -48,7 +52,8 @@ const groupEnd = "-all"
 const everything = "all"
 
 // Expand replaces the names of groups with those of their workloads. The groups are all,
-// at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all and http2-all.
+// at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all, http2-all,
+// push-all and feed-all.
 func Expand(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -83,7 +88,7 @@ func findWorkload(name string) *workload {
 	if i := slices.IndexFunc(all, func(w workload) bool { return w.name == name }); i >= 0 {
 		return &all[i]
 	}
-	for _, find := range []func(string) *workload{findAt, findRedis, findPostgresRow, findWait, findFanout, findMixed, findSize, findSecure} {
+	for _, find := range []func(string) *workload{findAt, findRedis, findPostgresRow, findWait, findFanout, findMixed, findSize, findSecure, findPush, findFeed} {
 		if w := find(name); w != nil {
 			w.name = name
 			return w

@@ -32,6 +32,11 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 		return err
 	}
 	run.Gates = append(run.Gates, open...)
+	pushed, err := pushGates(result)
+	if err != nil {
+		return err
+	}
+	run.Gates = append(run.Gates, pushed...)
 	handshakes, err := w.checkHandshakes(result.TLS, b.connections(w))
 	if err != nil {
 		return err

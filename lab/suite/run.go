@@ -137,7 +137,7 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 		return err
 	}
 	switch {
-	case s.workload.idle:
+	case s.workload.idle || s.workload.push != nil:
 		err = b.baseMemory(ctx, run, s.workload, srv)
 	case s.workload.open():
 		err = b.arrivals(ctx, run, s, order)
@@ -173,9 +173,7 @@ func (b *bench) orders(s step, srv *server) (*spec.Spec, error) {
 		Congestion: b.cfg.Congestion, ServerPIDs: srv.pids,
 	}
 	if w.stream {
-		// Events carry their send time and no id. A stream that ends is an error, even if
-		// it ends properly.
-		o.Listen = &spec.Subscribe{Format: spec.FormatEvents, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
+		o.Listen = b.listen(w, s.subject, srv)
 	}
 	if err := b.secureOrder(o, w); err != nil {
 		return nil, err
@@ -186,6 +184,9 @@ func (b *bench) orders(s step, srv *server) (*spec.Spec, error) {
 // connections returns the number of connections from the command line, or else the
 // workload's own.
 func (b *bench) connections(w *workload) int {
+	if w.most > 0 {
+		return w.most
+	}
 	if w.connections > 0 && !b.cfg.ConnectionsSet {
 		return w.connections
 	}
@@ -309,6 +310,7 @@ func (w *watch) fill(r *spec.Result) (err error) {
 		each := (float64(run.Memory.RSSFinalBytes) - float64(run.Memory.RSSBaseBytes)) / float64(r.Held)
 		run.Memory.PerConnectionBytes = &each
 	}
+	w.fillPush(r)
 	if err := w.fillTargets(r); err != nil {
 		return err
 	}

@@ -88,6 +88,9 @@ func (w *workload) all() (all []*workload) {
 // ask sends the workload's request and returns the body of the response. It returns an
 // error if the response is not the required one.
 func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]byte, error) {
+	if w.push != nil {
+		return nil, askPush(ctx, client, base)
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, w.method, base+w.path, bytes.NewReader(w.body))
@@ -111,6 +114,9 @@ func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]
 	if w.stream {
 		if diff := w.answer.accepts(resp.Header.Get("Content-Type"), nil); diff != "" {
 			return nil, errors.New(diff)
+		}
+		if w.feed != nil {
+			return nil, checkFeed(resp.Body, w.feed)
 		}
 		return nil, checkStream(resp.Body)
 	}

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -40,7 +39,7 @@ const floorName = "limit"
 var builtin = []string{
 	"nethttp", "redline", "fasthttp", "gin", "chi", "echo", "hertz", "fiber", floorName,
 	"redline-nethttp", "redline-chi", "redline-gin", "redline-echo",
-	"redline-epoll", "redline-uring", "redline-std",
+	"redline-epoll", "redline-uring", "redline-std", centrifugeName,
 }
 
 // compared is the number of builtin subjects that are compared by default.
@@ -53,6 +52,7 @@ type Subject struct {
 	Title     string            `yaml:"title"`
 	Version   []string          `yaml:"version"`   // prints the version; optional
 	Debian    []string          `yaml:"debian"`    // packages that contain the command
+	Tools     []string          `yaml:"tools"`     // commands that the build needs; without them the subject is left out
 	Build     []string          `yaml:"build"`     // builds the server as {bin}, once, in the file's directory; optional
 	Command   []string          `yaml:"command"`   // stays in the foreground; placeholders are replaced
 	Files     map[string]string `yaml:"files"`     // written into {dir} before the start
@@ -81,8 +81,14 @@ func (s *Subject) label() string {
 
 func (s *Subject) serves(w *workload) bool {
 	switch {
+	case s.control && w.push != nil:
+		return slices.Contains(pushing, s.source())
+	case s.control && w.feed != nil && !slices.Contains(feeding, s.source()):
+		return false
 	case s.control && s.Name == floorName:
 		return w.floor
+	case s.control && s.source() == centrifugeName:
+		return false
 	case !s.speaks(w):
 		return false
 	}
@@ -127,11 +133,13 @@ type Catalogue struct {
 func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
 	c := &Catalogue{root: checkout(dir), external: map[string]*Subject{}}
 	if c.root != "" {
-		own, err := filepath.Glob(filepath.Join(c.root, "peers", "external", "*.yaml"))
-		if err != nil {
-			return nil, fmt.Errorf("list external subjects: %w", err)
+		for _, pattern := range []string{"foreign/*/*.yaml", "external/*.yaml"} {
+			own, err := filepath.Glob(filepath.Join(c.root, "peers", pattern))
+			if err != nil {
+				return nil, fmt.Errorf("list external subjects: %w", err)
+			}
+			files = append(own, files...)
 		}
-		files = append(own, files...)
 	}
 	for _, f := range files {
 		s, err := readSubject(f)
@@ -310,40 +318,6 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		if v := versionNumber.Find(out); v != nil && !strings.Contains(s.Title, string(v)) {
 			s.Title += " " + string(v)
 		}
-	}
-	return nil
-}
-
-// buildTimeout bounds the build of a subject.
-const buildTimeout = 10 * time.Minute
-
-// build builds the server of a subject file into dir, if the file has a build command.
-func (s *Subject) build(ctx context.Context, dir string) error {
-	if len(s.Build) == 0 {
-		return nil
-	}
-	if err := s.look(s.Build[0]); err != nil {
-		return err
-	}
-	s.bin = filepath.Join(dir, s.Name)
-	args := make([]string, len(s.Build))
-	for i, a := range s.Build {
-		args[i] = s.fixed().Replace(a)
-	}
-	return s.compile(ctx, s.here, s.bin, args)
-}
-
-// compile runs a command in dir that builds bin, with the subject's toolchain if it has one.
-func (s *Subject) compile(ctx context.Context, dir, bin string, args []string) error {
-	if s.with != nil {
-		return s.with.Build(ctx, dir, bin, args)
-	}
-	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.WaitDelay = dir, stopTimeout
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
 }

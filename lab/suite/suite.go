@@ -103,7 +103,7 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	if err := b.resolve(c); err != nil {
 		return nil, err
 	}
-	if err := b.checkBackends(); err != nil {
+	if err := errors.Join(b.checkBackends(), b.fitPush()); err != nil {
 		return nil, err
 	}
 	b.calibrate()
@@ -216,7 +216,7 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if toolchain.IsTooOld(err) {
+		if absent(err) {
 			if err := b.leaveOut(i, err); err != nil {
 				return err
 			}

@@ -22,6 +22,9 @@ type workload struct {
 	pipeline     int
 	connections  int     // 0: the number on the command line
 	stream       bool    // events of one endless response are counted
+	push         *push   // of a stream: what clients publish; nil: the server makes the events
+	feed         *feed   // of a stream: where its events have their time; nil: see the contract of /stream
+	most         int     // connections that a process can hold, if they are fewer than asked for; 0: enough
 	idle         bool    // each connection sends one request, then stays idle
 	share        float64 // of the subject's closed-loop rate, as Poisson arrivals; 0: a closed loop
 	rate         float64 // Poisson arrivals per second; 0: a closed loop
@@ -250,7 +253,13 @@ func (w *workload) describe(connections int) results.Workload {
 	case w.rate > 0:
 		arrivals = fmt.Sprintf("Poisson, %.0f per second", w.rate)
 	}
+	published := ""
+	if w.push != nil {
+		published = w.push.words(connections)
+	}
 	return results.Workload{
+		Published: published,
+
 		Name: w.name, Title: w.title, Unit: unit, Method: w.method, Path: path,
 		BodyBytes: len(w.body), HeaderBytes: len(w.request("127.0.0.1:8080", "")) - len(w.body),
 		Connections: connections, Pipeline: w.pipeline, Arrivals: arrivals, Idle: w.idle,

@@ -2,14 +2,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"strconv"
-	"time"
 
 	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
@@ -19,10 +17,10 @@ import (
 func main() { subject.Main("fasthttp", "github.com/valyala/fasthttp", serve) }
 
 func serve(ctx context.Context, ln net.Listener) error {
-	asks := asks{backend.Open()}
+	app := app{asks: asks{backend.Open()}, push: new(push)}
 	server := &fasthttp.Server{
 		Name:                         "fasthttp",
-		Handler:                      asks.handle,
+		Handler:                      app.handle,
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true,
 		MaxRequestBodySize:           subject.BodyLimit,
@@ -48,7 +46,13 @@ func serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-func (a asks) handle(ctx *fasthttp.RequestCtx) {
+// app is the service.
+type app struct {
+	asks
+	push *push
+}
+
+func (a app) handle(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case "/plaintext":
 		only(ctx, fasthttp.MethodGet, plaintext)
@@ -64,6 +68,12 @@ func (a asks) handle(ctx *fasthttp.RequestCtx) {
 		only(ctx, fasthttp.MethodPost, order)
 	case "/stream":
 		only(ctx, fasthttp.MethodGet, stream)
+	case "/feed":
+		only(ctx, fasthttp.MethodGet, feed)
+	case "/events":
+		only(ctx, fasthttp.MethodGet, a.push.events)
+	case "/publish":
+		only(ctx, fasthttp.MethodPost, a.push.publish)
 	case "/redis":
 		only(ctx, fasthttp.MethodGet, a.redis)
 	case "/wait":
@@ -152,26 +162,5 @@ func stream(ctx *fasthttp.RequestCtx) {
 		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}
-	ctx.SetContentType("text/event-stream")
-	ctx.Response.Header.Set("Cache-Control", "no-cache")
-	stopped := ctx.Done()
-	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-		event := spec.NewEvent()
-		ticker := time.NewTicker(spec.Interval)
-		defer ticker.Stop()
-		for {
-			if _, err := w.Write(event.Stamp(time.Now())); err != nil {
-				return
-			}
-			// The only sign that the client has left is an error here.
-			if err := w.Flush(); err != nil {
-				return
-			}
-			select {
-			case <-stopped:
-				return
-			case <-ticker.C:
-			}
-		}
-	})
+	periodic(ctx, subject.EventStream, spec.Interval, spec.NewEvent().Stamp)
 }

@@ -21,6 +21,7 @@ type conn struct {
 	rest    []byte // of an answer that was written in part
 	owed    int    // whole answers after it
 	stream  *subscriber
+	listens *listener // nil: it asked for no events
 }
 
 // accept takes all connections that wait.
@@ -70,8 +71,11 @@ func (l *loop) serve(fd int, events uint32) error {
 	}
 	heads, matched := countHeads(l.in[:n], c.matched)
 	c.matched = matched
-	if heads == 0 || c.stream != nil {
+	if heads == 0 || c.stream != nil || c.listens != nil {
 		return nil
+	}
+	if pushes, err := l.push(fd, c, l.in[:n]); pushes || err != nil {
+		return err
 	}
 	if streams, err := l.subscribe(fd, c, l.in[:n]); streams || err != nil {
 		return err
@@ -122,6 +126,9 @@ func (l *loop) resume(fd int, c *conn) error {
 // would only be read once in vain.
 func (l *loop) drop(fd int) error {
 	if s := l.conns[fd].stream; s != nil {
+		s.gone = true
+	}
+	if s := l.conns[fd].listens; s != nil {
 		s.gone = true
 	}
 	l.conns[fd] = nil

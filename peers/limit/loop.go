@@ -33,6 +33,7 @@ type loop struct {
 	in        []byte
 	queues    map[time.Duration]*queue // of subscribers, by interval
 	texts     map[int]*frame           // of their events, by size
+	topics    map[string][]*listener   // of /events
 	events    [eventBatch]unix.EpollEvent
 }
 

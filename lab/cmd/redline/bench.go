@@ -85,7 +85,7 @@ comparison is INVALID, 130 interrupted.`,
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "YAML `FILE` that describes your own subject; may be repeated")
 	f.StringVar(&b.Baseline, "baseline", "", "subject to compare the others with (default: the first subject); with --go also a version")
 	f.StringSliceVar(&b.versions, "go", nil, "`VERSIONS` of Go to build each subject with and to compare, comma-separated: 1.25 (its newest patch), 1.25.3 or local")
-	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "workloads to run, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all and http2-all name groups")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "workloads to run, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all, http2-all, push-all and feed-all name groups")
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m, most of HTTP/2 and the open loops have their own defaults")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before the window; extended while the rate has a trend")

@@ -21,6 +21,7 @@ type Stat struct {
 	MinorFaults uint64
 	MajorFaults uint64
 	Ticks       uint64 // CPU time in user and system mode, in clock ticks
+	Children    uint64 // the same of its children that have ended and been waited for, and of theirs
 	Start       uint64 // clock ticks from boot; together with PID it identifies a process
 }
 
@@ -64,16 +65,16 @@ func parseStat(text string) (s Stat, err error) {
 			return s, err
 		}
 	}
-	var user, system uint64
+	var user, system, childUser, childSystem uint64
 	for _, x := range []struct {
 		field int
 		to    *uint64
-	}{{10, &s.MinorFaults}, {12, &s.MajorFaults}, {14, &user}, {15, &system}, {22, &s.Start}} {
+	}{{10, &s.MinorFaults}, {12, &s.MajorFaults}, {14, &user}, {15, &system}, {16, &childUser}, {17, &childSystem}, {22, &s.Start}} {
 		if *x.to, err = strconv.ParseUint(words[x.field-first], 10, 64); err != nil {
 			return s, err
 		}
 	}
-	s.Ticks = user + system
+	s.Ticks, s.Children = user+system, childUser+childSystem
 	return s, nil
 }
 

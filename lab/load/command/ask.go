@@ -113,7 +113,11 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	if err != nil {
 		return a, err
 	}
-	answer, end, err := r.protocol.exchange(ctx, over, r.method, r.url, r.wire)
+	wire := r.wire
+	if r.stream {
+		wire = firstTopic(wire)
+	}
+	answer, end, err := r.protocol.exchange(ctx, over, r.method, r.url, wire)
 	if err != nil {
 		if why := r.protocol.refused(conn.RemoteAddr(), demanded, err); why != nil {
 			return a, why

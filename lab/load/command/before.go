@@ -25,6 +25,7 @@ import (
 type server struct {
 	addr      string         // that answered
 	status    int            // that answers must have, in addition to a scenario's checks; 0: none
+	publish   string         // address of --publish; empty without it
 	processes present.Server // without PIDs if they are unknown
 }
 
@@ -37,6 +38,9 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 	s := server{addr: first.addr.String(), status: status}
 	if path := p.flags.users.unix; path != "" {
 		s.addr = spec.UnixPrefix + path
+	}
+	if s.publish, err = p.publishAddr(ctx); err != nil {
+		return s, err
 	}
 	pids := p.flags.pids
 	if len(pids) == 0 && first.local {
@@ -76,7 +80,7 @@ func (p *plan) askFirst(ctx context.Context) (a firstAnswer, status int, err err
 		switch a, err = p.request.ask(ctx, p.flags.timeout); {
 		case err != nil:
 		case p.subscribers != nil:
-			status, err = a.status, a.listened(&p.request, p.subscribers.Format == spec.FormatEvents)
+			status, err = a.status, a.listened(&p.request, p.subscribers.Format)
 		default:
 			status, err = a.expected(p.flags.status, &p.request)
 		}
@@ -127,16 +131,19 @@ func (a firstAnswer) expected(given int, r *request) (int, error) {
 }
 
 // listened returns an error for a first answer that is not a stream.
-func (a firstAnswer) listened(r *request, events bool) error {
+func (a firstAnswer) listened(r *request, format string) error {
 	target := r.url.String()
 	switch {
 	case a.status == http.StatusNoContent:
 		return fmt.Errorf("%s answers with status 204: it accepts no subscribers", target)
 	case a.status >= 300 && a.status < 400 && a.location != "":
 		return fmt.Errorf("%s redirects with status %d to %s, and redirects are not followed: subscribe to that URL", target, a.status, a.location)
+	case format == spec.FormatMessage && a.status != http.StatusSwitchingProtocols:
+		return fmt.Errorf("%s answers with status %d, but a WebSocket begins with status 101", target, a.status)
+	case format == spec.FormatMessage:
 	case a.status != http.StatusOK:
 		return fmt.Errorf("%s answers with status %d, but a stream has status 200", target, a.status)
-	case events && !subscribe.IsEvents(a.kind):
+	case format == spec.FormatEvents && !subscribe.IsEvents(a.kind):
 		return fmt.Errorf("%s: the media type of its answer is not text/event-stream (%.80s): it is not a stream for --sse", target, cmp.Or(a.kind, "it has none"))
 	}
 	return nil

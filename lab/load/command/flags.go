@@ -27,7 +27,8 @@ var Groups = []cli.Group{
 	{Title: "Users", Flags: "targets try think seed"},
 	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body keep-going io"},
 	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca cert key server-name tls-resume"},
-	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited stamp ids retry stall"},
+	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited websocket websocket-send stamp ids retry stall topics churn slow-subscribers"},
+	{Title: "Publishers to them", Flags: "publish publish-rate publish-size publish-header publish-connections"},
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
 	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
@@ -207,6 +208,7 @@ type streamFlags struct {
 	stamp, ids  string
 	retry       string
 	stall       time.Duration
+	crowd       crowdFlags
 }
 
 // retryDefault is the time that browsers wait before they reconnect, unless the server sets it:
@@ -222,6 +224,7 @@ func (l *streamFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&l.ids, "ids", "", "where an event has a number that increases by one: `SOURCE` (default: @id with --sse; none: ids are not counted)")
 	f.StringVar(&l.retry, "retry", retryDefault, "`TIME` until a subscriber reconnects after the end of its stream, unless the server sets it (field retry); never: it does not")
 	f.DurationVar(&l.stall, "stall", 0, "time without a byte after which a subscriber closes its connection, which counts as an error, and reconnects (0: never)")
+	l.crowd.bind(f)
 }
 
 // runtimeFlags define what is read of the server's Go runtime.

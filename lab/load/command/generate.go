@@ -32,6 +32,11 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 		MaxBody: p.users.maxBody, Persist: users.keepGoing,
 		TLS: p.protocol.TLS, HTTP2: p.protocol.HTTP2,
 	}
+	if s.Listen != nil && s.Listen.Publish != nil {
+		listen, publish := *s.Listen, *s.Listen.Publish
+		publish.Addr = to.publish
+		listen.Publish, s.Listen = &publish, &listen
+	}
 	s.Ramp = p.ramp
 	if p.protocol.HTTP2 {
 		s.Streams = p.flags.protocol.streams

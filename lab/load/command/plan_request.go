@@ -74,6 +74,9 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 	}
 	head.WriteString("\r\n")
 	r.wire = append([]byte(head.String()), body...)
+	if r.stream {
+		r.wire = marked(r.wire)
+	}
 	return r, nil
 }
 
@@ -230,6 +233,8 @@ func (l *streamFlags) asked() string {
 		return "ndjson"
 	case l.lengths != "":
 		return "length-delimited"
+	case l.crowd.websocket:
+		return "websocket"
 	}
 	return ""
 }
@@ -238,16 +243,25 @@ func (l *streamFlags) asked() string {
 func (p *plan) planSubscribers(changed func(string) bool) error {
 	l := &p.flags.streams
 	flag := l.asked()
+	if err := l.crowd.check(changed, flag, l.crowd.publish != ""); err != nil {
+		return err
+	}
 	if flag == "" {
 		for _, of := range []string{"stamp", "ids", "retry", "stall"} {
 			if changed(of) {
-				return fmt.Errorf("--%s is for subscribers: add --sse, --ndjson or --length-delimited", of)
+				return fmt.Errorf("--%s is for subscribers: add --sse, --ndjson, --length-delimited or --websocket", of)
 			}
 		}
 		return ofSubscribers(p.thresholds)
 	}
-	if l.sse && l.ndjson || l.lengths != "" && (l.sse || l.ndjson) {
-		return errors.New("--sse, --ndjson and --length-delimited: write the one that fits the server's stream")
+	kinds := 0
+	for _, given := range []bool{l.sse, l.ndjson, l.lengths != "", l.crowd.websocket} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		return errors.New("--sse, --ndjson, --length-delimited and --websocket: write the one that fits the server's stream")
 	}
 	for _, of := range ofRequests {
 		if changed(of) {
@@ -256,6 +270,12 @@ func (p *plan) planSubscribers(changed func(string) bool) error {
 	}
 	c, err := l.config()
 	if err != nil {
+		return err
+	}
+	if err := p.planCrowd(c, changed); err != nil {
+		return err
+	}
+	if err := c.Validate(); err != nil {
 		return err
 	}
 	p.subscribers = c
@@ -281,7 +301,7 @@ func ofSubscribers(thresholds []objective.Objective) error {
 	if at < 0 {
 		return nil
 	}
-	return fmt.Errorf("--threshold %s is a figure of subscribers; add --sse, --ndjson or --length-delimited", thresholds[at])
+	return fmt.Errorf("--threshold %s is a figure of subscribers; add --sse, --ndjson, --length-delimited or --websocket", thresholds[at])
 }
 
 // config returns the configuration of the subscribers.
@@ -292,6 +312,8 @@ func (l *streamFlags) config() (*spec.Subscribe, error) {
 		c.Format, c.ID = spec.FormatEvents, "@id"
 	case l.ndjson:
 		c.Format = spec.FormatLines
+	case l.crowd.websocket:
+		c.Format, c.WebSocket = spec.FormatMessage, &spec.WebSocket{Key: webSocketKey}
 	case l.lengths == "u32":
 		c.Format = spec.FormatLength4
 	case l.lengths == "varint":
@@ -338,6 +360,9 @@ func (l *streamFlags) fields(seen map[string]bool) string {
 	c, err := l.config()
 	if l.asked() == "" || err != nil { // config reports the error elsewhere
 		return ""
+	}
+	if l.crowd.websocket {
+		return upgradeFields()
 	}
 	var b strings.Builder
 	if !seen["accept"] {

@@ -61,6 +61,15 @@ func specOf(whole *spec.Spec, share Share, users, connections int) *spec.Spec {
 		}
 	}
 	s.Requests = requestsOf(whole, share, connections)
+	if whole.Listen != nil {
+		listen := *whole.Listen
+		listen.First += users
+		listen.Churn /= n
+		if share.Index > 0 { // one worker publishes
+			listen.Publish = nil
+		}
+		s.Listen = &listen
+	}
 	if whole.Arrivals != nil {
 		s.Arrivals = arrivals(whole.Arrivals, share)
 	}

@@ -123,3 +123,26 @@ func TestDivideRefused(t *testing.T) {
 		}
 	}
 }
+
+// Subscribers keep their numbers, and one worker publishes.
+func TestDivideCrowd(t *testing.T) {
+	whole := spec.Spec{
+		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second,
+		Listen: &spec.Subscribe{Format: spec.FormatEvents, Topics: 5, Churn: 30, Publish: &spec.Publish{Rate: 1}},
+	}
+	orders, err := Divide(&whole, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, churn := 0, 0.0
+	for i, s := range specs(t, orders) {
+		if l := s.Listen; l.First != first || l.Topics != 5 || (l.Publish != nil) != (i == 0) {
+			t.Errorf("worker %d: %+v, want the first to be %d", i, l, first)
+		}
+		first += s.Connections
+		churn += s.Listen.Churn
+	}
+	if first != 8 || math.Abs(churn-30) > 1e-9 || whole.Listen.Publish == nil {
+		t.Errorf("%d subscribers, churn %v", first, churn)
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-const ofStreams = "; subscribers also have delay.p99, gap.p99 and so on, missed, duplicated, oversized, cut, reconnects or standing" + ofFlows
+const ofStreams = "; subscribers also have delay.p99, gap.p99 and so on, missed, duplicated, oversized, cut, reconnects, lost or standing" + ofFlows
 
 // Stream are the measurements that objectives of subscribers are compared with.
 type Stream struct {
@@ -18,7 +18,7 @@ type Stream struct {
 }
 
 // streamCounts are the names in Stream.Counts.
-var streamCounts = []string{"missed", "duplicated", "oversized", "cut", "reconnects", "standing"}
+var streamCounts = []string{"missed", "duplicated", "oversized", "cut", "reconnects", "standing", "lost"}
 
 // cutStream removes the name of a stream's distribution from a metric.
 func cutStream(metric string) (of, rest string) {

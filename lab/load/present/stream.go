@@ -19,8 +19,9 @@ type Stream struct {
 	Config StreamConfig `json:"config"`
 	spec.Subscribed
 	EventsPerSecond float64         `json:"events_per_second"`
-	Gap             results.Latency `json:"gap"` // between two events of a subscriber
-	Lag             results.Latency `json:"lag"` // upper bound on the time from readable to read
+	Gap             results.Latency `json:"gap"`                  // between two events of a subscriber
+	Lag             results.Latency `json:"lag"`                  // upper bound on the time from readable to read
+	Publishing      *Publishing     `json:"publishing,omitempty"` // nil: something else publishes
 }
 
 // fill adds the generator's result.
@@ -30,16 +31,18 @@ func (s *Stream) fill(r *spec.Result) (err error) {
 	if s.Gap, err = results.ParseLatency(s.Subscribed.Gap); err != nil {
 		return err
 	}
-	s.Lag, err = results.ParseLatency(s.Subscribed.Lag)
+	if s.Lag, err = results.ParseLatency(s.Subscribed.Lag); err != nil {
+		return err
+	}
 	s.Subscribed.Gap, s.Subscribed.Lag = "", ""
-	return err
+	return s.fillPublishing()
 }
 
 // figures returns the figures for objectives.
 func (s *Stream) figures(delay results.Latency) *objective.Stream {
 	return &objective.Stream{Delay: delay, Gap: s.Gap, Counts: map[string]uint64{
 		"missed": s.Missed, "duplicated": s.Duplicated, "oversized": s.Oversized, "cut": s.Cut,
-		"reconnects": s.Reconnects, "standing": uint64(s.Standing),
+		"reconnects": s.Reconnects, "standing": uint64(s.Standing), "lost": s.lost(),
 	}, Numbered: s.Numbered}
 }
 
@@ -58,13 +61,14 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 	}
 	gates = append(gates, verdict.Foreign(d.Generator.ForeignRatio, d.Seconds)...)
 	gates = append(gates, s.seenGates()...)
+	gates = append(gates, s.publishGates()...)
 	named := func(metrics ...string) bool {
 		return slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return slices.Contains(metrics, o.Metric) })
 	}
 	if !named("errors") {
 		gates = append(gates, verdict.Errors(results.CountErrors(d.Errors), d.Errors))
 	}
-	if !named("standing", "reconnects") {
+	if !named("standing", "reconnects") && s.Config.Churn == 0 {
 		gates = append(gates, results.Gate{
 			Name: "standing", Passed: s.Standing >= want && s.Subscribers > int(s.Retired), Value: float64(s.Standing), Limit: float64(want),
 			Text: fmt.Sprintf("%d of %d subscribers were connected at the end of the window", s.Standing, s.Subscribers),
@@ -86,11 +90,12 @@ func (s *summary) stream(d *Document) {
 		text += fmt.Sprintf("; %d streams ended by the server, %d reconnects", t.Ends, t.Reconnects)
 	}
 	s.line("subscribers", text)
+	s.crowd(t)
 	if longest := t.Silence * 1e6; t.Quiet > 0 || longest >= t.Gap.MaxUs && t.Gap.Count > 0 {
 		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s. Silences that are longer than any gap are in the gaps, as lower bounds",
 			t.Quiet, report.Seconds(t.Silence)))
 	}
-	if t.Config.ID != "" {
+	if t.Config.ID != "" && t.Publish == nil {
 		s.line("ids", t.ids())
 	}
 	if t.Oversized+t.Cut > 0 || t.Endless > 0 {
@@ -167,7 +172,8 @@ type StreamConfig struct {
 	Retry  *float64 `json:"retry_seconds,omitempty"` // until a subscriber reconnects; absent: it does not
 	Stall  float64  `json:"stall_seconds,omitempty"` // time without a byte after which it closes its connection
 	Ends   bool     `json:"ends,omitempty"`          // a stream that ends regularly is not an error
-	AnyID  bool     `json:"-"`                       // ID is the default; the command line does not give one
+	Crowd
+	AnyID bool `json:"-"` // ID is the default; the command line does not give one
 }
 
 // StreamConfigOf converts a generator's configuration of subscribers to the units of a document.
@@ -177,6 +183,7 @@ func StreamConfigOf(c *spec.Subscribe) StreamConfig {
 		seconds := c.Retry.Seconds()
 		s.Retry = &seconds
 	}
+	s.Crowd = crowdOf(c)
 	return s
 }
 

@@ -199,7 +199,7 @@ func (s *Spec) Validate() error {
 		return err
 	}
 	if s.Listen != nil {
-		if err := s.Listen.Validate(); err != nil {
+		if err := errors.Join(s.Listen.Validate(), s.validateListen()); err != nil {
 			return fmt.Errorf("spec: %w", err)
 		}
 	}
@@ -212,6 +212,19 @@ func (s *Spec) Validate() error {
 		if err := s.Arrivals.Validate(); err != nil {
 			return fmt.Errorf("spec: arrivals: %w", err)
 		}
+	}
+	return nil
+}
+
+// validateListen validates what subscribers need of their connections.
+func (s *Spec) validateListen() error {
+	switch c := s.Listen; {
+	case c.WebSocket != nil && s.HTTP2:
+		return errors.New("listen: WebSockets over HTTP/2")
+	case c.Topics > 1 && s.HTTP2:
+		return errors.New("listen: several topics over HTTP/2")
+	case c.Slow != nil && (s.HTTP2 || s.TLS != nil):
+		return errors.New("listen: slow subscribers with TLS or HTTP/2")
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/sse"
@@ -21,6 +23,42 @@ type Subscribe struct {
 	Retry  time.Duration `json:"retry"`           // delay before a subscriber reconnects, unless the server sets it; NeverRetry: it does not
 	Stall  time.Duration `json:"stall,omitempty"` // time without a byte after which a subscriber closes its connection; 0: it waits
 	Ends   bool          `json:"ends,omitempty"`  // a stream that ends in order is not an error
+
+	Topics    int        `json:"topics,omitempty"`    // topics of the subscribers, who are divided among them in turn; each request has its number for TopicMark. 0: one. HTTP/1.1 only if more
+	First     int        `json:"first,omitempty"`     // number of the first subscriber, of one of several generators
+	Churn     float64    `json:"churn,omitempty"`     // subscribers a second that leave, and join again as new ones
+	Slow      *SlowRead  `json:"slow,omitempty"`      // nil: all read at once what arrives
+	WebSocket *WebSocket `json:"websocket,omitempty"` // nil: the stream is the content of an answer
+	Publish   *Publish   `json:"publish,omitempty"`   // nil: something else publishes
+}
+
+// TopicMark is replaced by the number of a topic in the requests of subscribers and publishers.
+const TopicMark = "{topic}"
+
+// SlowRead describes subscribers that do not read what arrives: their figures are apart from
+// those of the others. HTTP/1.1 without TLS only.
+type SlowRead struct {
+	Share float64 `json:"share"` // of the subscribers, evenly spread; above 0, at most 1
+	Rate  int64   `json:"rate"`  // bytes a second that each reads; 0: nothing after the head of the answer
+}
+
+// WebSocket describes subscribers that upgrade their connections (RFC 6455). Each message is a
+// record. HTTP/1.1 only.
+type WebSocket struct {
+	Key  string   `json:"key"`            // Sec-WebSocket-Key of all requests
+	Send []string `json:"send,omitempty"` // text messages that a subscriber sends first; TopicMark is replaced
+}
+
+// Publish describes publishers: they send events to the server at a constant rate, whatever the
+// subscribers receive. Each event is the body of a POST of HTTP/1.1: a JSON object with its time
+// and, counted for each topic from 1, its number, as ts and seq.
+type Publish struct {
+	Addr        string  `json:"addr"`          // host:port of the server, numeric
+	Head        []byte  `json:"head"`          // of the request, without Content-Length and the empty line; TopicMark is replaced in it
+	TLS         *TLS    `json:"tls,omitempty"` // nil: in clear
+	Rate        float64 `json:"rate"`          // events a second, of all topics together, which follow in turn
+	Size        int     `json:"size"`          // bytes of a body, if that is enough for its members
+	Connections int     `json:"connections"`   // maximum; a topic's events are on one connection, in order, and each waits for the answer to the one before
 }
 
 // The texts of Subscribe.Format.
@@ -29,9 +67,10 @@ const (
 	FormatLines   = "lines"   // newline-delimited JSON
 	FormatLength4 = "length4" // a length of four bytes, big endian, before each record
 	FormatVarint  = "varint"  // a base-128 varint of the length before each record, as in protobuf's delimited messages
+	FormatMessage = "message" // messages of a WebSocket
 )
 
-var formats = map[string]sse.Format{FormatEvents: sse.Events, FormatLines: sse.Lines, FormatLength4: sse.Length4, FormatVarint: sse.Varint}
+var formats = map[string]sse.Format{FormatEvents: sse.Events, FormatLines: sse.Lines, FormatLength4: sse.Length4, FormatVarint: sse.Varint, FormatMessage: sse.Messages}
 
 // Accept returns the media type that a subscriber requests. There is no generally accepted
 // one for records with lengths.
@@ -56,11 +95,16 @@ func (c *Subscribe) Stream() (*sse.Stream, error) {
 	format, ok := formats[c.Format]
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("listen: format %q: write %s, %s, %s or %s", c.Format, FormatEvents, FormatLines, FormatLength4, FormatVarint)
+		return nil, fmt.Errorf("listen: format %q: write %s, %s, %s, %s or %s", c.Format, FormatEvents, FormatLines, FormatLength4, FormatVarint, FormatMessage)
 	case c.Retry < 0 && c.Retry != NeverRetry:
 		return nil, fmt.Errorf("listen: retry is %v", c.Retry)
 	case c.Stall < 0:
 		return nil, fmt.Errorf("listen: stall is %v", c.Stall)
+	case (c.WebSocket != nil) != (c.Format == FormatMessage):
+		return nil, fmt.Errorf("listen: format %s is that of WebSockets, and theirs alone", FormatMessage)
+	}
+	if err := c.validateCrowd(); err != nil {
+		return nil, err
 	}
 	of := sse.Config{Format: format, Limit: c.Limit}
 	var err error
@@ -78,32 +122,37 @@ func (c *Subscribe) Stream() (*sse.Stream, error) {
 	return sse.NewStream(of)
 }
 
-// Subscribed is the result of the subscribers in a window, in addition to the results of all
-// loads.
-type Subscribed struct {
-	Subscribers int     `json:"subscribers"`       // as requested
-	Standing    int     `json:"standing"`          // connected at the end of the window
-	Lowest      int     `json:"lowest_standing"`   // minimum of Standing in the window; of merged results the sum of the minimums, which is a lower bound
-	Endless     int     `json:"endless"`           // at the end of the window inside a record that exceeds the limit
-	Quiet       int     `json:"quiet"`             // connected, and without an event in the window
-	Silence     float64 `json:"silence_seconds"`   // longest time without an event at the end, of the subscribers connected at the end; at most the window's length for one that never had an event
-	Connect     float64 `json:"connect_seconds"`   // until all were connected, or no more connected
-	Memory      uint64  `json:"memory_bytes"`      // resident set of the generator at the end of the window
-	Each        float64 `json:"memory_each_bytes"` // what each subscriber added to Memory
+// maxTopics and maxPublishRate are limits: the state of a topic takes eight bytes, and one
+// connection cannot publish more.
+const (
+	maxTopics      = 10_000_000
+	maxPublishRate = 10_000_000
+	maxPublishSize = 16 << 20
+)
 
-	Events     uint64 `json:"events"`
-	Stamped    uint64 `json:"stamped"`  // of Events, with a time at Subscribe.Stamp
-	Numbered   uint64 `json:"numbered"` // of Events, with an integer at Subscribe.ID: only these are counted as missed or duplicated
-	Missed     uint64 `json:"missed"`   // see Counts
-	Duplicated uint64 `json:"duplicated"`
-	Oversized  uint64 `json:"oversized"`
-	Cut        uint64 `json:"cut"`
-	Comments   uint64 `json:"comments"`
-	Negative   uint64 `json:"negative"`
-	Reconnects uint64 `json:"reconnects"`
-	Ends       uint64 `json:"ends"`
-	Retired    uint64 `json:"retired"` // at the end of the window, since the run began
-
-	Gap string `json:"gap_hdr,omitempty"` // between two events of a subscriber; HdrHistogram V2 compressed, base64; nanoseconds
-	Lag string `json:"lag_hdr,omitempty"` // lag of reads, see package subscribe; encoded as Gap
+// validateCrowd validates what subscribers and publishers do.
+func (c *Subscribe) validateCrowd() error {
+	p := c.Publish
+	switch {
+	case c.Topics < 0 || c.Topics > maxTopics:
+		return fmt.Errorf("listen: %d topics, at most %d are possible", c.Topics, maxTopics)
+	case c.First < 0:
+		return fmt.Errorf("listen: first subscriber is %d", c.First)
+	case c.Churn < 0 || math.IsNaN(c.Churn) || math.IsInf(c.Churn, 0):
+		return fmt.Errorf("listen: churn is %v", c.Churn)
+	case c.Slow != nil && !(c.Slow.Share > 0 && c.Slow.Share <= 1):
+		return fmt.Errorf("listen: share of slow subscribers is %v", c.Slow.Share)
+	case c.Slow != nil && c.Slow.Rate < 0:
+		return fmt.Errorf("listen: rate of slow subscribers is %d", c.Slow.Rate)
+	case p == nil:
+	case !(p.Rate > 0 && p.Rate <= maxPublishRate):
+		return fmt.Errorf("publish: rate is %v", p.Rate)
+	case p.Size < 0 || p.Size > maxPublishSize:
+		return fmt.Errorf("publish: size is %d bytes, at most %d are possible", p.Size, maxPublishSize)
+	case p.Connections < 1:
+		return fmt.Errorf("publish: connections is %d", p.Connections)
+	case len(p.Head) == 0:
+		return errors.New("publish: request is empty")
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ const (
 // first one counts.
 type finder struct {
 	number
+	left   uint32 // of a protobuf message: bytes of the current field to go
 	deep   uint32 // open brackets within a skipped value
 	state  uint8
 	level  uint8 // keys of the path found so far: open objects on the path, minus one
@@ -26,6 +27,8 @@ type finder struct {
 	differ bool  // the key does not match
 	quoted bool  // within a string of a skipped value
 	escape bool  // the last byte was a backslash
+	part   uint8 // of a protobuf message
+	shift  uint8 // bits that digits has of its current value
 }
 
 // reset makes the finder ready for the next record.

@@ -11,10 +11,11 @@ type Format uint8
 
 // The formats.
 const (
-	Events  Format = iota // server-sent events (HTML, section 9.2)
-	Lines                 // JSON, one record per line; blank lines are ignored
-	Length4               // a length of four bytes, big endian, before each record
-	Varint                // a base-128 varint of the length before each record, as in protobuf's delimited messages
+	Events   Format = iota // server-sent events (HTML, section 9.2)
+	Lines                  // JSON, one record per line; blank lines are ignored
+	Length4                // a length of four bytes, big endian, before each record
+	Varint                 // a base-128 varint of the length before each record, as in protobuf's delimited messages
+	Messages               // delimited by the caller, see Reader.Part
 )
 
 // Field is a field of a server-sent event that a Scanner distinguishes. Records of the
@@ -97,6 +98,8 @@ func (s *Scanner) Reset() (cut bool) {
 		cut = s.some
 	case Length4, Varint:
 		cut = s.state == inRecord || s.pos > 0
+	case Messages:
+		cut = s.size > 0
 	}
 	*s = Scanner{format: s.format, limit: s.limit}
 	switch s.format {
@@ -117,6 +120,8 @@ func (s *Scanner) Feed(b []byte, extra string, to Sink) error {
 		return nil
 	case Length4, Varint:
 		return s.frames(b, to)
+	case Messages:
+		return nil // see Reader.Part
 	}
 	for len(b) > 0 {
 		b = s.step(b, extra, to)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 	"strings"
 )
 
@@ -78,15 +79,36 @@ func (n *number) time(u Unit) (int64, bool) {
 type Source struct {
 	Field string   // of a server-sent event, such as "data", "id" or another name
 	Path  []string // keys in the JSON text of that field; empty: the field begins with the number
+
+	Number uint32 // of a field of the record, which is a protobuf message: a number, or text for Path; 0: the record is the text
 }
 
-// ParseSource parses the two forms of a Source: "@id" is the field id of a server-sent
-// event, which begins with the number ("@data" is the record itself, in any format), and
-// "ts" or "meta.sent" is a key, or keys of nested objects, of the record's JSON. The empty
-// text is the zero Source.
+// ParseSource parses the three forms of a Source: "@id" is the field id of a server-sent
+// event, which begins with the number ("@data" is the record itself, in any format);
+// "ts" or "meta.sent" is a key, or keys of nested objects, of the record's JSON; and "#2" is a
+// field of a protobuf message by its number, "#4.ts" a key of the JSON in one. The empty text is
+// the zero Source.
 func ParseSource(text string) (Source, error) {
 	if text == "" {
 		return Source{}, nil
+	}
+	if field, ok := strings.CutPrefix(text, "#"); ok {
+		digits, keys, nested := strings.Cut(field, ".")
+		n, err := strconv.ParseUint(digits, 10, 29) // protobuf's largest number has 29 bits
+		if err != nil || n == 0 {
+			return Source{}, fmt.Errorf("source %q: write # and the number of a protobuf field, such as #2 or #4.ts", text)
+		}
+		s := Source{Field: fieldNames[Data]}
+		if nested {
+			if keys == "" || strings.HasPrefix(keys, "@") || strings.HasPrefix(keys, "#") {
+				return Source{}, fmt.Errorf("source %q: write keys of JSON after the field, such as #4.ts", text)
+			}
+			if s, err = ParseSource(keys); err != nil {
+				return Source{}, err
+			}
+		}
+		s.Number = uint32(n)
+		return s, nil
 	}
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		if name == "" || len(name) > maxName || strings.ContainsAny(name, ": \r\n") {

@@ -2,79 +2,13 @@ package sse
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"time"
 )
 
-// Config describes the records of a stream and their content.
-type Config struct {
-	Format Format
-	Limit  int    // bytes of a record, values only; 0: 1 MiB
-	Stamp  Source // time at which the server sent the record
-	Unit   Unit   // of Stamp
-	ID     Source // an integer that increases by one with each record
-}
-
-const defaultLimit = 1 << 20
-
 // maxID limits the last event id that a Subscriber stores, in bytes. An event with a longer
 // one counts as oversized.
 const maxID = 1024
-
-// A Stream is a compiled Config, shared by all subscribers of a kind. It is immutable.
-type Stream struct {
-	scanner Scanner // at the start of a stream
-	extra   string  // name of the field Extra, or empty
-	unit    Unit
-	stamp   target
-	id      target
-}
-
-// target is a compiled Source.
-type target struct {
-	field Field // unknown: nowhere
-	path  []string
-}
-
-// NewStream compiles a Config.
-func NewStream(c Config) (*Stream, error) {
-	if c.Limit < 0 || c.Limit > math.MaxInt32 {
-		return nil, fmt.Errorf("sse: limit of a record is %d bytes: write 1 to %d", c.Limit, math.MaxInt32)
-	}
-	if c.Limit == 0 {
-		c.Limit = defaultLimit
-	}
-	s := &Stream{scanner: NewScanner(c.Format, uint32(c.Limit)), unit: c.Unit}
-	var err error
-	if s.stamp, err = s.target(c.Format, c.Stamp); err != nil {
-		return nil, err
-	}
-	if s.id, err = s.target(c.Format, c.ID); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// target finds the field of a Source. There can be only one field with another name.
-func (s *Stream) target(f Format, from Source) (target, error) {
-	if from.Field == "" {
-		return target{field: unknown}, nil
-	}
-	for field, name := range fieldNames {
-		if from.Field == name && (f == Events || Field(field) == Data) {
-			return target{Field(field), from.Path}, nil
-		}
-	}
-	if f != Events {
-		return target{}, fmt.Errorf("sse: field %q: a record has fields in server-sent events only; write @data or a key", from.Field)
-	}
-	if s.extra != "" && s.extra != from.Field {
-		return target{}, fmt.Errorf("sse: fields %q and %q: one of them has to be data, event, id or retry", s.extra, from.Field)
-	}
-	s.extra = from.Field
-	return target{Extra, from.Path}, nil
-}
 
 // A Recorder receives measurements.
 type Recorder interface {
@@ -119,7 +53,8 @@ type Subscriber struct {
 	waitBad bool   // it is not a number
 	data    bool   // the current event has a data field
 	seen    bool   // there was an event: last is valid
-	known   bool   // highest is valid
+	known   bool   // highest is an id that was received
+	expects bool   // highest is valid: it was received, or see Expect
 }
 
 // Init initializes s as a subscriber at the start of its first connection.
@@ -164,6 +99,28 @@ func (r *Reader) Feed(s *Subscriber, b []byte, now, wall int64) error {
 	return err
 }
 
+// Part consumes bytes of the current record of a stream of Messages.
+func (r *Reader) Part(s *Subscriber, b []byte) {
+	s.Bytes += uint64(len(b))
+	if s.scanner.over(len(b)) {
+		return
+	}
+	r.turn.Subscriber = s
+	r.turn.Part(Data, b)
+	r.turn.Subscriber = nil
+}
+
+// Message ends the current record of a stream of Messages; the times are those of Feed.
+func (r *Reader) Message(s *Subscriber, now, wall int64) {
+	r.turn.Subscriber, r.turn.now, r.turn.wall = s, now, wall
+	if !s.scanner.over(0) {
+		r.turn.Ended(Data)
+	}
+	s.scanner.some = true
+	s.scanner.dispatch(&r.turn)
+	r.turn.Subscriber = nil
+}
+
 // Reconnect moves s to the start of a new connection. An unfinished record of the old one
 // is dropped and counted as cut. The gap continues: for the user the time without a
 // connection is time without events.
@@ -195,6 +152,23 @@ func (s *Subscriber) Retry() (time.Duration, bool) {
 	return time.Duration(s.retry-1) * time.Millisecond, true
 }
 
+// Expect tells a subscriber that has had no event yet that all ids above last will be published
+// from now on: those that are skipped before the first event count as missed.
+func (s *Subscriber) Expect(last uint64) {
+	if !s.known {
+		s.highest, s.expects = last, true
+	}
+}
+
+// Behind returns how many of the ids up to last the subscriber has not seen, of those above the
+// one that it has had, or Expect named; 0 if there is neither.
+func (s *Subscriber) Behind(last uint64) uint64 {
+	if !s.known && !s.expects || s.highest >= last {
+		return 0
+	}
+	return last - s.highest
+}
+
 // forget resets the state for the next record.
 func (s *Subscriber) forget() {
 	s.ids = s.ids[:s.idLen]
@@ -214,10 +188,10 @@ func (r *turn) Part(f Field, b []byte) {
 		r.delay(b)
 	}
 	if t := &r.stream.stamp; t.field == f {
-		r.stamp.feed(b, t.path)
+		t.feed(&r.stamp, b)
 	}
 	if t := &r.stream.id; t.field == f {
-		r.serial.feed(b, t.path)
+		t.feed(&r.serial, b)
 	}
 }
 
@@ -341,7 +315,10 @@ func (r *turn) order() {
 	switch {
 	case !ok:
 	case !r.known:
-		r.known, r.highest = true, id
+		if r.expects && id > r.highest+1 {
+			r.Missed += id - r.highest - 1
+		}
+		r.known, r.highest = true, id // an earlier id was sent before the subscriber joined
 	case id > r.highest:
 		r.Missed += id - r.highest - 1
 		r.highest = id

@@ -16,8 +16,19 @@ import (
 func (b *book) read(i int32, in []byte, now, wall int64) bool {
 	s := b.hear(i, now, wall)
 	before := s.sse.Counts
-	_, v := s.parser.Feed(in)
-	b.grow(&before, &s.sse.Counts)
+	v := h1.More
+	if b.sockets == nil || s.phase != standing {
+		var n int
+		if n, v = s.parser.Feed(in); b.sockets != nil && s.phase == standing {
+			v = h1.More
+			b.greet(i)
+		}
+		in = in[n:]
+	}
+	if b.sockets != nil && s.phase == standing {
+		b.frames(i, in)
+	}
+	b.grow(s, &before)
 	switch {
 	case !b.stays(i):
 	case v == h1.More:
@@ -46,14 +57,14 @@ func (b *book) content(i int32, in []byte, now, wall int64) {
 	s := b.hear(i, now, wall)
 	before := s.sse.Counts
 	b.Content(in)
-	b.grow(&before, &s.sse.Counts)
+	b.grow(s, &before)
 	b.stays(i)
 }
 
 // hear makes a subscriber that received input the current one.
 func (b *book) hear(i int32, now, wall int64) *subscriber {
 	s := &b.subs[i]
-	b.turn, b.now, b.wall, b.refused, b.broken = s, now, wall, false, false
+	b.turn, b.now, b.wall, b.refused, b.broken, b.closing = s, now, wall, false, false, false
 	s.heard = now
 	return s
 }
@@ -67,6 +78,8 @@ func (b *book) stays(i int32) bool {
 		b.lost(i, b.why, b.now)
 	case b.broken:
 		b.lost(i, Framing, b.now)
+	case b.closing:
+		b.ended(i, b.now)
 	default:
 		return true
 	}
@@ -74,7 +87,14 @@ func (b *book) stays(i int32) bool {
 }
 
 // grow adds the increase of a subscriber's counts.
-func (b *book) grow(from, to *sse.Counts) {
+func (b *book) grow(s *subscriber, from *sse.Counts) {
+	to := &s.sse.Counts
+	if s.slow {
+		b.Slow.Events += to.Events - from.Events
+		b.Slow.Missed += to.Missed - from.Missed
+		b.Slow.Duplicated += to.Duplicated - from.Duplicated
+		return
+	}
 	b.Counts.Events += to.Events - from.Events
 	b.Missed += to.Missed - from.Missed
 	b.Duplicated += to.Duplicated - from.Duplicated
@@ -96,7 +116,10 @@ func (b *book) Head(status int, head []byte) {
 			b.detail = fmt.Sprintf("status %d to %.200s", status, to)
 		}
 		return
-	case status != 200:
+	case b.sockets != nil && status == 101:
+		b.upgrade(head)
+		return
+	case status != 200 || b.sockets != nil:
 		b.detail = fmt.Sprintf("status %d", status)
 		return
 	}
@@ -126,13 +149,21 @@ func (b *book) stands() {
 	b.asking--
 	b.standing++
 	b.alive = b.now
-	if s.stood {
+	switch {
+	case s.anew:
+		s.anew = false
+		b.Joined++
+	case s.stood:
 		b.Reconnects++
-	} else {
+	default:
 		s.stood = true
 		b.stood++
 	}
-	b.armStall(b.index(s), s)
+	i := b.index(s)
+	if b.published != nil {
+		s.sse.Expect(b.published[b.topic(i)])
+	}
+	b.armStall(i, s)
 }
 
 // Content implements h1.Sink.
@@ -146,10 +177,17 @@ func (b *book) Content(in []byte) {
 }
 
 // Gap implements sse.Recorder.
-func (b *book) Gap(d time.Duration) { b.rec.Gap(d) }
+func (b *book) Gap(d time.Duration) {
+	if !b.turn.slow {
+		b.rec.Gap(d)
+	}
+}
 
 // Delay implements sse.Recorder.
 func (b *book) Delay(d time.Duration) {
+	if b.turn.slow {
+		return
+	}
 	if d < 0 {
 		b.Negative++
 	}

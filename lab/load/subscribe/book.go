@@ -3,7 +3,7 @@ package subscribe
 import (
 	"bytes"
 	"fmt"
-	"iter"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -45,6 +45,9 @@ type subscriber struct {
 	sent   int32 // bytes of the request that the socket accepted
 	phase  uint8
 	stood  bool // has been standing at least once
+	anew   bool // has left, and joins as a new subscriber
+	slow   bool // see spec.SlowRead
+	asleep bool // slow: does not read before its timer fires
 }
 
 // The purposes of timers.
@@ -53,6 +56,7 @@ const (
 	deadline        // of connecting and asking
 	stall
 	stalled // stall, but unread bytes may be in the socket
+	sip     // a slow subscriber may read
 )
 
 // book holds the subscribers. It uses neither sockets nor clocks: now is nanoseconds of a
@@ -63,11 +67,13 @@ type book struct {
 	stream  *sse.Stream
 	rec     Recorder
 	reader  *sse.Reader
-	hangUp  func(i int32)      // closes a subscriber's connection or stream, if any
-	fresh   func(i int32) bool // reports whether the subscriber needs a new connection; nil: always
+	hangUp  func(i int32)                // closes a subscriber's connection or stream, if any
+	resume  func(i int32, now int64)     // lets a slow subscriber read
+	send    func(i int32, b []byte) bool // sends on a subscriber's connection, and reports whether it can be used further
+	fresh   func(i int32) bool           // reports whether the subscriber needs a new connection; nil: always
 	rules   h1.Rules
-	head    []byte // of the request, without the empty line at its end
-	request []byte // the last one built
+	head    [][]byte // of the request, without the empty line at its end; between the parts is the topic
+	request []byte   // the last one built
 	timeout int64
 	every   int64 // nanoseconds between the beginnings of connections; 0: no limit
 
@@ -82,11 +88,15 @@ type book struct {
 	stood    int   // number of subscribers that have stood at least once and are not gone
 	alive    int64 // last time at which a subscriber was standing
 
+	crowd
+	sockets []socket // by subscriber; nil: no WebSockets
+
 	turn      *subscriber // the current one
 	now, wall int64       // of the current read
 	refused   bool        // the head of the current answer was not valid
 	why       Kind        // reason of refused; numKinds: status 204
 	broken    bool        // the framing of the stream is invalid
+	closing   bool        // the server has closed the WebSocket
 
 	lastCause Kind
 	detail    string // of lastCause, from the answer or the protocol; may be empty
@@ -102,11 +112,14 @@ func newBook(c spec.Subscribe, subscribers int, request []byte, timeout time.Dur
 		return nil, fmt.Errorf("listen: request of %d bytes is not a complete head: it does not end in an empty line", len(request))
 	}
 	b := &book{
-		config: c, stream: stream, rec: rec, head: head, timeout: int64(timeout),
+		config: c, stream: stream, rec: rec, head: bytes.Split(head, []byte(spec.TopicMark)), timeout: int64(timeout),
 		rules: h1.Rules{AnyBody: true},
 		subs:  make([]subscriber, subscribers), queue: make([]int32, subscribers), lastCause: numKinds,
 	}
 	b.reader = sse.NewReader(b)
+	if c.WebSocket != nil {
+		b.sockets = make([]socket, subscribers)
+	}
 	if rate > 0 {
 		b.every = int64(float64(time.Second) / rate)
 	}
@@ -114,6 +127,7 @@ func newBook(c spec.Subscribe, subscribers int, request []byte, timeout time.Dur
 		s := &b.subs[i]
 		s.sse.Init(stream)
 		s.fd, s.parser.Rules, s.parser.Sink = -1, &b.rules, b
+		s.slow = b.isSlow(i)
 		b.queue[i] = int32(i)
 	}
 	return b, nil
@@ -151,6 +165,9 @@ func (b *book) wake(until int64) int64 {
 	if b.first < len(b.queue) && b.asking < maxAsking {
 		until = min(until, b.nextDial)
 	}
+	if b.churnEvery > 0 {
+		until = min(until, b.nextLeave)
+	}
 	return until
 }
 
@@ -165,13 +182,22 @@ func (b *book) asks(i int32) {
 	s := &b.subs[i]
 	s.phase, s.sent = asking, 0
 	s.parser.Reset()
+	if b.sockets != nil {
+		b.sockets[i].Reset()
+	}
 }
 
 // unsent returns the unsent part of a subscriber's request; valid until the next call.
 // took records how many bytes the socket accepted.
 func (b *book) unsent(i int32) []byte {
 	s := &b.subs[i]
-	r := append(b.request[:0], b.head...)
+	r := b.request[:0]
+	for at, part := range b.head {
+		if at > 0 {
+			r = strconv.AppendInt(r, int64(b.topic(i)), 10)
+		}
+		r = append(r, part...)
+	}
 	if id := b.lastID(i); len(id) > 0 {
 		r = append(r, "\r\nLast-Event-ID: "...)
 		r = append(r, id...)
@@ -195,6 +221,8 @@ func (b *book) lastID(i int32) []byte {
 func (b *book) eof(i int32, now int64) {
 	s := &b.subs[i]
 	switch {
+	case b.sockets != nil && s.phase == standing:
+		b.lost(i, Short, now) // without a frame that closes it
 	case s.parser.EOF() != h1.More:
 		b.ended(i, now)
 	case s.parser.Begun():
@@ -206,8 +234,10 @@ func (b *book) eof(i int32, now int64) {
 
 // ended handles the regular end of a stream.
 func (b *book) ended(i int32, now int64) {
-	b.Ends++
-	if !b.config.Ends {
+	if !b.subs[i].slow {
+		b.Ends++
+	}
+	if b.subs[i].slow || !b.config.Ends {
 		b.lost(i, Closed, now)
 		return
 	}
@@ -220,13 +250,18 @@ func (b *book) lost(i int32, k Kind, now int64) {
 	if k == Status || k == Redirect || k == Coding || k == Media {
 		why = b.detail
 	}
-	b.count(k, why)
-	b.drop(i, now)
+	b.fails(i, k, why, now)
 }
 
-// fails is lost with a detail.
+// fails is lost with a detail. A server may end the connections of slow subscribers: it is not
+// an error.
 func (b *book) fails(i int32, k Kind, why string, now int64) {
-	b.count(k, why)
+	if b.subs[i].slow {
+		b.lastCause, b.detail = k, why
+		b.Slow.Ended++
+	} else {
+		b.count(k, why)
+	}
 	b.drop(i, now)
 }
 
@@ -273,9 +308,10 @@ func (b *book) leave(i int32) *subscriber {
 	b.hangUp(i)
 	before := s.sse.Counts
 	s.sse.Reconnect()
-	b.grow(&before, &s.sse.Counts)
+	b.grow(s, &before)
 	s.parser.Reset()
 	s.gen++
+	s.asleep = false
 	s.phase = waiting
 	return s
 }
@@ -294,6 +330,9 @@ func (b *book) fire(now int64) {
 		switch e.What {
 		case reconnect:
 			b.queue = append(b.queue, e.ID)
+		case sip:
+			s.asleep = false
+			b.resume(e.ID, now)
 		case deadline:
 			if s.phase == connecting || s.phase == asking {
 				b.lost(e.ID, Timeout, now)
@@ -316,44 +355,9 @@ func (b *book) index(s *subscriber) int32 {
 	return int32((uintptr(unsafe.Pointer(s)) - uintptr(unsafe.Pointer(&b.subs[0]))) / unsafe.Sizeof(*s))
 }
 
-// quiet reports on the standing subscribers at the end of a window.
-func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
-	var longest int64
-	for s, silence := range b.silences(begin, now) {
-		if s.sse.Over() {
-			r.Endless++
-		}
-		if silence >= now-begin {
-			r.Quiet++
-		}
-		longest = max(longest, silence)
-	}
-	r.Silence = float64(longest) / 1e9
-}
-
-// silences yields the standing subscribers and the nanoseconds since their last event, or
-// since the window began if there was none.
-func (b *book) silences(begin, now int64) iter.Seq2[*subscriber, int64] {
-	return func(yield func(*subscriber, int64) bool) {
-		for i := range b.subs {
-			s := &b.subs[i]
-			if s.phase != standing {
-				continue
-			}
-			last, ok := s.sse.Last()
-			if !ok {
-				last = begin
-			}
-			if !yield(s, now-last) {
-				return
-			}
-		}
-	}
-}
-
 // armStall sets the timer that ends a stream without input.
 func (b *book) armStall(i int32, s *subscriber) {
-	if b.config.Stall > 0 {
+	if b.config.Stall > 0 && !s.slow {
 		b.timers.Add(run.Timer{Due: s.heard + int64(b.config.Stall), ID: i, Generation: s.gen, What: stall})
 	}
 }

@@ -43,6 +43,18 @@
 // that stopped sending would look good there. Result.Quiet and Result.Silence report such
 // gaps.
 //
+// # Crowds
+//
+// Subscribers may be divided among topics, leave and join again as new ones (Churn), or hardly
+// read (Slow; their figures are apart). On WebSockets messages are records; pings are answered.
+//
+// # Publishing
+//
+// Publishers run on the same loop, so events are stamped by the clock that they are received by,
+// and what was published is known: ids that a subscriber does not receive are missed, also before
+// its first event and after its last. An event's time is when it was due. Events of a topic are
+// published in order, one after the answer to another. One that fails is not repeated.
+//
 // # Lag
 //
 // While the loop handles one socket, all others wait. The lag of a read is the time since

@@ -1,11 +1,13 @@
 package subscribe
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // goaway describes a GOAWAY with an error code.
@@ -24,7 +26,7 @@ func newRequests(o *Options) (r requests, err error) {
 	if o.TLS != nil {
 		scheme = "https"
 	}
-	fields, content, err := h2.FromWire(o.Request, scheme)
+	fields, content, err := h2.FromWire(bytes.ReplaceAll(o.Request, []byte(spec.TopicMark), []byte("0")), scheme) // there is one topic
 	if err != nil {
 		return r, err
 	}

@@ -24,7 +24,7 @@ const (
 	Malformed             // not an HTTP/1.1 answer
 	Header                // a head, or trailers, that did not end within 64 KiB
 	Chunk                 // invalid chunked coding
-	Framing               // a record with an invalid length
+	Framing               // a record with an invalid length, or an invalid frame of a WebSocket
 	Timeout               // no connection, or no head of an answer, in time
 	Stall                 // no byte of the stream within Subscribe.Stall
 	TLS                   // the TLS handshake failed, or a record was invalid
@@ -81,5 +81,5 @@ var causes = [TLS]string{
 	"answer is not of the media type text/event-stream",
 	"answer has a content coding, although none was offered",
 	"malformed answer", "answer whose head or trailers exceed 64 KiB", "answer with invalid chunks",
-	"record with an invalid length", "no answer in time", "no input from the stream in time",
+	"record with an invalid length, or an invalid frame of a WebSocket", "no answer in time", "no input from the stream in time",
 }

@@ -58,7 +58,7 @@ func newLines(l *Loop, o *Options) (*lines, error) {
 	for i := range n.places {
 		n.places[i] = nowhere
 	}
-	l.book.fresh, l.book.hangUp = n.fresh, n.hangUp
+	l.book.fresh, l.book.hangUp, l.book.send = n.fresh, n.hangUp, n.sendNow
 	if !o.HTTP2 {
 		return n, nil
 	}
@@ -88,7 +88,7 @@ func (l *lines) join(i int32, now int64) error {
 		l.all = append(l.all, l.newLine())
 	}
 	c := l.all[l.free[len(l.free)-1]]
-	fd, refused, err := l.loop.connect(int(g), c.id, c.gen)
+	fd, refused, err := l.loop.connect(l.loop.dialer, int(g), c.id, c.gen)
 	if err != nil {
 		return err
 	}
@@ -133,6 +133,9 @@ func (l *lines) hangUp(i int32) {
 		l.touch(c)
 	}
 }
+
+// sendNow is Loop.sendNow for a line.
+func (l *lines) sendNow(i int32, b []byte) bool { return l.all[l.places[i].line].Send(b) }
 
 // touch schedules a call of tend for a line.
 func (l *lines) touch(c *line) {

@@ -47,11 +47,13 @@ type Loop struct {
 	base   time.Time
 	buf    []byte
 	again  []again
-	turn   []again // the list being processed, swapped with again
-	empty  int64   // when epoll last returned all ready sockets
-	begun  int64   // beginning of the window
-	lines  *lines  // nil: HTTP/1.1 in clear
-	broken error   // error that ends the loop
+	turn   []again      // the list being processed, swapped with again
+	empty  int64        // when epoll last returned all ready sockets
+	begun  int64        // beginning of the window
+	lines  *lines       // nil: HTTP/1.1 in clear
+	pubs   *publishers  // nil: none
+	slow   *wire.Dialer // of slow subscribers; nil: there are none
+	broken error        // error that ends the loop
 }
 
 // again is a socket that may hold more bytes after a read.
@@ -73,7 +75,15 @@ func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 	}); err != nil {
 		return nil, err
 	}
-	b.hangUp = l.hangUp
+	b.hangUp, b.resume, b.send = l.hangUp, l.resume, l.sendNow
+	if o.Config.Slow != nil {
+		if l.slow, err = wire.NewDialer(wire.Config{
+			Addr: o.Addr, Connections: o.connections(), Congestion: o.Congestion, Sources: o.Sources,
+			ReadBuffer: slowBuffer, SlowReaders: o.connections(),
+		}); err != nil {
+			return nil, err
+		}
+	}
 	if o.TLS != nil || o.HTTP2 {
 		if l.lines, err = newLines(l, o); err != nil {
 			return nil, err
@@ -81,6 +91,11 @@ func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 	}
 	if l.poll, err = wire.NewPoller(eventsPerPoll); err != nil {
 		return nil, err
+	}
+	if o.Config.Publish != nil {
+		if l.pubs, err = newPublishers(l, o); err != nil {
+			return nil, errors.Join(err, l.poll.Close())
+		}
 	}
 	return l, nil
 }
@@ -103,6 +118,9 @@ func (l *Loop) Close() error {
 	}
 	for i := range l.book.subs {
 		l.hangUp(int32(i))
+	}
+	if l.pubs != nil {
+		l.pubs.closeAll()
 	}
 	return l.poll.Close()
 }
@@ -172,7 +190,11 @@ func (l *Loop) Until(t int64) error {
 			return err
 		}
 		before := now
-		all, asleep, err := l.poll.Wait(now, min(l.book.wake(t), now+longestWait), len(l.again) > 0)
+		until := min(l.book.wake(t), now+longestWait)
+		if l.pubs != nil {
+			until = min(until, l.pubs.wake())
+		}
+		all, asleep, err := l.poll.Wait(now, until, len(l.again) > 0)
 		if err != nil {
 			return err
 		}
@@ -182,7 +204,9 @@ func (l *Loop) Until(t int64) error {
 		}
 		for i := range l.poll.Events {
 			ev := &l.poll.Events[i]
-			if l.lines != nil {
+			if ev.Fd < 0 {
+				l.pubs.event(ev.Fd, ev.Pad, ev.Events)
+			} else if l.lines != nil {
 				l.lines.event(ev.Fd, ev.Pad, ev.Events)
 			} else if s := &l.book.subs[ev.Fd]; s.gen == ev.Pad && s.fd >= 0 {
 				l.event(ev.Fd, s, ev.Events)
@@ -212,6 +236,12 @@ func (l *Loop) upkeep(now int64) error {
 	}
 	b := l.book
 	b.fire(now)
+	b.churn(now)
+	if l.pubs != nil {
+		if err := l.pubs.tend(now); err != nil {
+			return err
+		}
+	}
 	join := l.dial
 	if l.lines != nil {
 		join = l.lines.join
@@ -256,8 +286,11 @@ func (l *Loop) Hope() error {
 
 // dial begins the connection of a subscriber.
 func (l *Loop) dial(i int32, now int64) error {
-	s := &l.book.subs[i]
-	fd, refused, err := l.connect(int(i), i, s.gen)
+	s, by := &l.book.subs[i], l.dialer
+	if s.slow {
+		by = l.slow
+	}
+	fd, refused, err := l.connect(by, int(i), i, s.gen)
 	if err != nil {
 		return err
 	}
@@ -268,15 +301,15 @@ func (l *Loop) dial(i int32, now int64) error {
 	return nil
 }
 
-// connect begins a connection from the source address of an index; its events carry id and
+// connect begins a connection of a dialer from the source address of an index; its events carry id and
 // gen. refused reports a connection error. A lack of descriptors or ports is returned as an
 // error, which ends the run.
-func (l *Loop) connect(index int, id, gen int32) (fd int, refused bool, err error) {
-	if fd, err = l.dialer.Socket(index); err != nil {
+func (l *Loop) connect(by *wire.Dialer, index int, id, gen int32) (fd int, refused bool, err error) {
+	if fd, err = by.Socket(index); err != nil {
 		return -1, false, err
 	}
 	if err = l.poll.Add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, id, gen); err == nil {
-		err = unix.Connect(fd, l.dialer.To)
+		err = unix.Connect(fd, by.To)
 		switch {
 		case err == nil || errors.Is(err, unix.EINPROGRESS):
 			return fd, false, nil
@@ -310,34 +343,16 @@ func (l *Loop) event(i int32, s *subscriber, flags uint32) {
 	}
 }
 
-// write sends the rest of the request, and reports whether the connection stays open.
-func (l *Loop) write(i int32, s *subscriber) bool {
-	b := l.book
-	for {
-		out := b.unsent(i)
-		if len(out) == 0 {
-			return true
-		}
-		n, errno := wire.Send(int(s.fd), out)
-		switch errno {
-		case 0:
-			b.took(i, n)
-			b.BytesOut += uint64(n)
-		case unix.EAGAIN:
-			return true
-		case unix.EINTR:
-		default:
-			b.lost(i, Reset, l.Now())
-			return false
-		}
-	}
-}
-
 // readable reads once from a socket that had nothing to read until since. If it may hold
 // more, it is read again after the other sockets.
 func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
-	b := l.book
-	n, errno := wire.Receive(int(s.fd), l.buf)
+	b, buf := l.book, l.buf
+	if s.slow && s.phase == standing {
+		if buf = buf[:b.room()]; s.asleep || l.full(i, flags, len(buf)) {
+			return
+		}
+	}
+	n, errno := wire.Receive(int(s.fd), buf)
 	at := time.Now()
 	now := int64(at.Sub(l.base))
 	switch {
@@ -352,8 +367,14 @@ func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 		return
 	default:
 		b.BytesIn += uint64(n)
-		b.rec.Lag(time.Duration(now - since))
-		if !b.read(i, l.buf[:n], now, at.UnixNano()) {
+		if !s.slow {
+			b.rec.Lag(time.Duration(now - since))
+		}
+		if !b.read(i, buf[:n], now, at.UnixNano()) {
+			return
+		}
+		if s.slow && s.phase == standing {
+			b.rest(i, s, now)
 			return
 		}
 		if n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {

@@ -2,6 +2,8 @@ package subscribe
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
@@ -24,9 +26,15 @@ type Counts struct {
 	Reconnects uint64 // times that a subscriber was standing again
 	Ends       uint64 // streams that the server ended regularly
 	Retired    uint64 // subscribers that do not reconnect
+	Left       uint64 // subscribers that left, see spec.Subscribe.Churn
+	Joined     uint64 // of them, those that stood again
 	Errors     [numKinds]uint64
-	sse.Seen   // of Events
+	Slow       SlowCounts // of slow subscribers, whose events are in none of the above
+	sse.Seen              // of Events
 }
+
+// SlowCounts are the totals of slow subscribers.
+type SlowCounts struct{ Events, Missed, Duplicated, Ended uint64 }
 
 // Failures returns the number of errors of all kinds.
 func (c *Counts) Failures() (n uint64) {
@@ -43,8 +51,12 @@ func (c *Counts) Since(from *Counts) Counts {
 		Oversized: c.Oversized - from.Oversized, Cut: c.Cut - from.Cut, Comments: c.Comments - from.Comments,
 		Negative: c.Negative - from.Negative, BytesIn: c.BytesIn - from.BytesIn, BytesOut: c.BytesOut - from.BytesOut,
 		Connects: c.Connects - from.Connects, Reconnects: c.Reconnects - from.Reconnects, Ends: c.Ends - from.Ends,
-		Retired: c.Retired - from.Retired,
-		Seen:    sse.Seen{Stamped: c.Stamped - from.Stamped, Numbered: c.Numbered - from.Numbered},
+		Retired: c.Retired - from.Retired, Left: c.Left - from.Left, Joined: c.Joined - from.Joined,
+		Slow: SlowCounts{
+			Events: c.Slow.Events - from.Slow.Events, Missed: c.Slow.Missed - from.Slow.Missed,
+			Duplicated: c.Slow.Duplicated - from.Slow.Duplicated, Ended: c.Slow.Ended - from.Slow.Ended,
+		},
+		Seen: sse.Seen{Stamped: c.Stamped - from.Stamped, Numbered: c.Numbered - from.Numbered},
 	}
 	for k := range d.Errors {
 		d.Errors[k] = c.Errors[k] - from.Errors[k]
@@ -68,6 +80,7 @@ func Fill(r *spec.Subscribed, c *Counts) {
 	r.Events, r.Missed, r.Duplicated, r.Oversized = c.Events, c.Missed, c.Duplicated, c.Oversized
 	r.Cut, r.Comments, r.Negative, r.Reconnects, r.Ends = c.Cut, c.Comments, c.Negative, c.Reconnects, c.Ends
 	r.Stamped, r.Numbered = c.Stamped, c.Numbered
+	r.Left, r.Joined = c.Left, c.Joined
 }
 
 // Merge merges the results of several generators whose windows coincide. Ids are counted
@@ -76,6 +89,7 @@ func Fill(r *spec.Subscribed, c *Counts) {
 // of the generators may have been at different times.
 func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 	sum := &spec.Subscribed{}
+	var err error
 	var gaps, lags []results.Latency
 	var each float64
 	for _, p := range parts {
@@ -100,6 +114,12 @@ func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 		sum.Reconnects += p.Reconnects
 		sum.Ends += p.Ends
 		sum.Retired += p.Retired
+		sum.Left += p.Left
+		sum.Joined += p.Joined
+		sum.Slow = addSlow(sum.Slow, p.Slow)
+		if sum.Publish, err = addPublished(sum.Publish, p.Publish); err != nil {
+			return nil, err
+		}
 		gaps = append(gaps, results.Latency{Histogram: p.Gap})
 		lags = append(lags, results.Latency{Histogram: p.Lag})
 	}
@@ -116,4 +136,84 @@ func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 	}
 	sum.Gap, sum.Lag = gap.Histogram, lag.Histogram
 	return sum, nil
+}
+
+// addSlow adds the figures of a generator's slow subscribers to those of others.
+func addSlow(sum, one *spec.SlowHeard) *spec.SlowHeard {
+	if one == nil {
+		return sum
+	}
+	out := *one
+	if sum != nil {
+		out.Subscribers += sum.Subscribers
+		out.Events += sum.Events
+		out.Missed += sum.Missed
+		out.Duplicated += sum.Duplicated
+		out.Ended += sum.Ended
+	}
+	return &out
+}
+
+// addPublished adds the figures of a generator's publishers to those of others.
+func addPublished(sum, one *spec.Published) (*spec.Published, error) {
+	if one == nil {
+		return sum, nil
+	}
+	out := *one
+	out.Errors = maps.Clone(one.Errors)
+	if sum == nil {
+		return &out, nil
+	}
+	out.Topics += sum.Topics
+	out.Due += sum.Due
+	out.Sent += sum.Sent
+	out.Accepted += sum.Accepted
+	out.Unsent += sum.Unsent
+	out.Lost += sum.Lost
+	for kind, n := range sum.Errors {
+		out.Errors[kind] += n
+	}
+	for _, h := range []struct{ to, from *string }{{&out.Lag, &sum.Lag}, {&out.Own, &sum.Own}, {&out.Answer, &sum.Answer}} {
+		both, err := results.MergeLatency([]results.Latency{{Histogram: *h.to}, {Histogram: *h.from}})
+		if err != nil {
+			return nil, fmt.Errorf("publishers: %w", err)
+		}
+		*h.to = both.Histogram
+	}
+	return &out, nil
+}
+
+// quiet reports on the standing subscribers at the end of a window.
+func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
+	var longest int64
+	for s, silence := range b.silences(begin, now) {
+		if s.sse.Over() {
+			r.Endless++
+		}
+		if silence >= now-begin {
+			r.Quiet++
+		}
+		longest = max(longest, silence)
+	}
+	r.Silence = float64(longest) / 1e9
+}
+
+// silences yields the standing subscribers and the nanoseconds since their last event, or
+// since the window began if there was none.
+func (b *book) silences(begin, now int64) iter.Seq2[*subscriber, int64] {
+	return func(yield func(*subscriber, int64) bool) {
+		for i := range b.subs {
+			s := &b.subs[i]
+			if s.phase != standing || s.slow {
+				continue
+			}
+			last, ok := s.sse.Last()
+			if !ok {
+				last = begin
+			}
+			if !yield(s, now-last) {
+				return
+			}
+		}
+	}
 }

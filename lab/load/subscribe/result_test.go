@@ -40,8 +40,10 @@ func TestMerge(t *testing.T) {
 			Subscribers: 100 * (i + 1), Standing: 10 + i, Lowest: 5 + i, Endless: i, Quiet: 2 * i, Silence: float64(3 - i), Connect: float64(i),
 			Memory: 1000 + n, Each: float64(600 + 60*i), Events: 50 + n, Missed: n, Duplicated: 2 * n, Oversized: 3 * n, Cut: 4 * n,
 			Comments: 5 * n, Negative: 6 * n, Stamped: 10 * n, Numbered: 11 * n, Reconnects: 7 * n, Ends: 8 * n, Retired: 9 * n, Gap: encode(gaps), Lag: encode(lags),
+			Left: 12 * n, Joined: 13 * n, Slow: &spec.SlowHeard{Subscribers: i, Events: n, Missed: 2 * n, Duplicated: 3 * n, Ended: 4 * n},
 		})
 	}
+	parts[1].Publish = &spec.Published{Topics: 5, Due: 10, Sent: 9, Accepted: 8, Unsent: 1, Lost: 2, Errors: map[string]uint64{"status": 1}, Lag: encode(allGaps), Own: encode(allGaps), Answer: encode(allGaps)}
 	got, err := Merge(parts)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +52,8 @@ func TestMerge(t *testing.T) {
 		Subscribers: 600, Standing: 33, Lowest: 18, Endless: 3, Quiet: 6, Silence: 3, Connect: 2,
 		Memory: 3003, Each: (600*100 + 660*200 + 720*300) / 600.0, Events: 153, Missed: 3, Duplicated: 6, Oversized: 9, Cut: 12,
 		Comments: 15, Negative: 18, Stamped: 30, Numbered: 33, Reconnects: 21, Ends: 24, Retired: 27, Gap: encode(allGaps), Lag: encode(allLags),
+		Left: 36, Joined: 39, Slow: &spec.SlowHeard{Subscribers: 3, Events: 3, Missed: 6, Duplicated: 9, Ended: 12},
+		Publish: &spec.Published{Topics: 5, Due: 10, Sent: 9, Accepted: 8, Unsent: 1, Lost: 2, Errors: map[string]uint64{"status": 1}, Lag: encode(allGaps), Own: encode(allGaps), Answer: encode(allGaps)},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -122,8 +122,15 @@ func tell(r *run.Runner) error {
 	}
 }
 
-// Start does nothing: subscribers send their requests when they are connected.
-func (c *client) Start() {}
+// Start lets the publishers publish, and subscribers leave. They have sent their requests when
+// they were connected.
+func (c *client) Start() {
+	now := c.Now()
+	c.book.startChurn(now)
+	if c.pubs != nil {
+		c.pubs.start(now)
+	}
+}
 
 // Mark copies the counts.
 func (c *client) Mark() { c.was, c.at = c.at, *c.Counts() }
@@ -149,6 +156,9 @@ func (c *client) Begin(_, _ int64) {
 	c.gaps.Begin()
 	c.lags.Begin()
 	c.Loop.Begin()
+	if c.pubs != nil {
+		c.pubs.begin()
+	}
 }
 
 // Cut ends the window.
@@ -161,6 +171,12 @@ func (c *client) Result(res *spec.Result, _ int64) (err error) {
 	res.Connects, res.Listen = c.at.Connects, &spec.Subscribed{Connect: c.took}
 	Fill(res.Listen, &d)
 	c.Loop.Finish(res.Listen)
+	res.Listen.Slow = c.book.slowHeard(&d.Slow)
+	if c.pubs != nil {
+		if res.Listen.Publish, err = c.pubs.result(); err != nil {
+			return err
+		}
+	}
 	c.silences()
 	if res.Histogram, err = tally.Encode(c.delays.Hist); err != nil {
 		return err
@@ -188,8 +204,33 @@ func (c *client) silences() {
 	}
 }
 
-// Finish adds memory and TLS handshakes, which are not limited to the window.
+// settleFor is the maximum of the time in which events arrive after the window.
+const settleFor = int64(5 * time.Second)
+
+// settle ends publishing, and waits until the subscribers have received all that was published.
+func (c *client) settle(r *run.Runner, h *spec.Subscribed) error {
+	c.book.stopChurn()
+	c.pubs.stop()
+	until := c.Now() + min(c.book.timeout, settleFor)
+	for now := c.Now(); now < until && (c.pubs.busy() || c.book.behind() > 0); now = c.Now() {
+		if err := r.Until(now + int64(10*time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	h.Publish.Lost = c.book.behind()
+	h.Missed += c.book.Missed - c.at.Missed
+	h.Duplicated += c.book.Duplicated - c.at.Duplicated
+	return nil
+}
+
+// Finish adds memory and TLS handshakes, which are not limited to the window, and what is known
+// of events after it.
 func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
+	if c.pubs != nil {
+		if err := c.settle(r, res.Listen); err != nil {
+			return err
+		}
+	}
 	if res.Listen.Memory, err = resident(); err != nil {
 		return err
 	}

@@ -72,9 +72,12 @@ func (c *Conn) Begin(fd int, now int64) (err error) {
 	return err
 }
 
-// beginHTTP2 begins HTTP/2. The connection is established when the server's settings have
+// beginHTTP2 begins HTTP/2, if the connections have it. The connection is established when the server's settings have
 // arrived.
 func (c *Conn) beginHTTP2() error {
+	if c.common.HTTP2 == nil {
+		return nil
+	}
 	c.HTTP2 = c.common.HTTP2.New(c.handler)
 	_, err := c.Flush()
 	return err

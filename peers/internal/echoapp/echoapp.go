@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -19,6 +18,7 @@ import (
 func Handler() http.Handler {
 	limit := middleware.BodyLimit(strconv.Itoa(subject.BodyLimit))
 	e := echo.New()
+	push := new(push)
 	e.GET("/plaintext", plaintext)
 	e.GET("/json", encode)
 	e.POST("/echo", reply, limit)
@@ -26,6 +26,9 @@ func Handler() http.Handler {
 	e.GET("/bytes", sized)
 	e.POST("/order", order, limit)
 	e.GET("/stream", stream)
+	e.GET("/feed", feed)
+	e.GET("/events", push.events)
+	e.POST("/publish", push.publish)
 	asks := asks{backend.Open()}
 	e.GET("/redis", asks.redis)
 	e.GET("/wait", asks.wait)
@@ -71,21 +74,5 @@ func stream(c echo.Context) error {
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, err.Error())
 	}
-	w := c.Response()
-	w.Header().Set(echo.HeaderContentType, "text/event-stream")
-	w.Header().Set(echo.HeaderCacheControl, "no-cache")
-	event := spec.NewEvent()
-	ticker := time.NewTicker(spec.Interval)
-	defer ticker.Stop()
-	for {
-		if _, err := w.Write(event.Stamp(time.Now())); err != nil {
-			return err
-		}
-		w.Flush()
-		select {
-		case <-c.Request().Context().Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	return periodic(c, subject.EventStream, spec.Interval, spec.NewEvent().Stamp)
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"time"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/peers/internal/backend"
@@ -25,6 +24,7 @@ func Main(name string, transport redline.Transport) {
 
 func serve(ctx context.Context, ln net.Listener, transport redline.Transport) error {
 	r := redline.NewRouter()
+	push := newPush(ctx)
 	r.GET("/plaintext", plaintext)
 	r.GET("/json", encode)
 	r.POST("/echo", echo)
@@ -32,6 +32,9 @@ func serve(ctx context.Context, ln net.Listener, transport redline.Transport) er
 	r.GET("/bytes", sized)
 	r.POST("/order", order)
 	r.GET("/stream", func(c *redline.Ctx) { stream(ctx, c) })
+	r.GET("/feed", func(c *redline.Ctx) { feed(ctx, c) })
+	r.GET("/events", push.events)
+	r.POST("/publish", push.publish)
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)
 	r.GET("/wait", asks.wait)
@@ -83,26 +86,5 @@ func stream(ctx context.Context, c *redline.Ctx) {
 		c.Text(400, err.Error()+"\n")
 		return
 	}
-	if err := c.SetHeader("Content-Type", "text/event-stream"); err != nil {
-		c.Error(500)
-		return
-	}
-	c.Stream(func(w *redline.Stream) {
-		defer w.Close()
-		event := s.NewEvent()
-		ticks := time.NewTicker(s.Interval)
-		defer ticks.Stop()
-		for {
-			if _, err := w.Write(event.Stamp(time.Now())); err != nil {
-				return
-			}
-			select {
-			case <-ticks.C:
-			case <-w.Context().Done():
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	periodic(ctx, c, subject.EventStream, s.Interval, s.NewEvent().Stamp)
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
@@ -20,6 +19,7 @@ import (
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	asks := Asks{backend.Open()}
+	push := new(Push)
 	mux.HandleFunc("GET /plaintext", Plaintext)
 	mux.HandleFunc("GET /json", JSON)
 	mux.HandleFunc("POST /echo", limited(Echo))
@@ -27,6 +27,9 @@ func Handler() http.Handler {
 	mux.HandleFunc("GET /bytes", Sized)
 	mux.HandleFunc("POST /order", limited(Order))
 	mux.HandleFunc("GET /stream", Stream)
+	mux.HandleFunc("GET /feed", Feed)
+	mux.HandleFunc("GET /events", push.Events)
+	mux.HandleFunc("POST /publish", push.Publish)
 	mux.HandleFunc("GET /redis", asks.Redis)
 	mux.HandleFunc("GET /wait", asks.Wait)
 	mux.HandleFunc("GET /postgres", asks.Postgres)
@@ -101,23 +104,5 @@ func Stream(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache")
-	flusher := http.NewResponseController(w)
-	event := spec.NewEvent()
-	ticker := time.NewTicker(spec.Interval)
-	defer ticker.Stop()
-	for {
-		if _, err := w.Write(event.Stamp(time.Now())); err != nil {
-			return
-		}
-		if err := flusher.Flush(); err != nil {
-			return
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	periodic(w, r, subject.EventStream, spec.Interval, spec.NewEvent().Stamp)
 }
