@@ -24,7 +24,10 @@ func Main(name string, transport redline.Transport) {
 
 func serve(ctx context.Context, ln net.Listener, transport redline.Transport) error {
 	r := redline.NewRouter()
-	push := newPush(ctx)
+	push, err := newPusher(ctx)
+	if err != nil {
+		return err
+	}
 	r.GET("/plaintext", plaintext)
 	r.GET("/json", encode)
 	r.POST("/echo", echo)
