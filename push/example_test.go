@@ -35,6 +35,7 @@ func Example() {
 	}
 	fmt.Println("delivered to", receipt.Delivered)
 	lines := bufio.NewScanner(resp.Body)
+	lines.Scan() // hub:start, with the position from which the stream begins
 	lines.Scan()
 	fmt.Println(lines.Text())
 	// Output:

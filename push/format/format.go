@@ -18,6 +18,7 @@ type Event struct {
 // ReservedPrefix are the hub's.
 const (
 	ReservedPrefix = "hub:"
+	TypeStart      = "hub:start" // where the stream begins: formats without a place for it send it as a message
 	TypeGap        = "hub:gap"
 	TypeBye        = "hub:bye"
 )

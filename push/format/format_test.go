@@ -49,6 +49,8 @@ func TestHubMessages(t *testing.T) {
 	bye := &format.Bye{Reason: "shutdown", Retry: 1500 * time.Millisecond}
 	for _, c := range []struct{ got, want string }{
 		{string(format.SSE.AppendStart(nil, 2*time.Second, "e-0")), "retry: 2000\nid: e-0\n\n"},
+		{string(format.NDJSON.AppendStart(nil, 2*time.Second, "e-0")), `{"id":"e-0","type":"hub:start","data":{"retry_ms":2000}}` + "\n"},
+		{string(format.NDJSON.AppendStart(nil, 2*time.Second, "")), `{"type":"hub:start","data":{"retry_ms":2000}}` + "\n"},
 		{string(format.SSE.AppendGap(nil, gap)), "id: e-4\nevent: hub:gap\ndata: {\"from\":\"a\\\"b\",\"to\":\"e-5\",\"dropped\":3,\"reason\":\"slow\"}\n\n"},
 		{string(format.SSE.AppendBye(nil, bye)), "retry: 1500\nevent: hub:bye\ndata: {\"reason\":\"shutdown\",\"retry_ms\":1500}\n\n"},
 		{string(format.SSE.AppendBeat(nil)), ":\n\n"},
@@ -61,6 +63,9 @@ func TestHubMessages(t *testing.T) {
 		}
 	}
 	for _, f := range formats {
+		if m := decode(t, f, f.AppendStart(nil, 1500*time.Millisecond, "e-3")); m.ID != "e-3" || m.Retry != 1500*time.Millisecond || m.Type != "" {
+			t.Errorf("%s: a start is read as %+v", f.Name(), m)
+		}
 		m := decode(t, f, f.AppendGap(nil, gap))
 		if want := (pushtest.Gap{From: `a"b`, To: "e-5", Dropped: 3, Reason: "slow"}); m.ID != "e-4" || m.Type != format.TypeGap || m.Gap == nil || *m.Gap != want {
 			t.Errorf("%s: a gap is read as %+v", f.Name(), m)

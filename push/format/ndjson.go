@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -13,7 +14,8 @@ import (
 //   - data: the value itself if Data is JSON, otherwise a string;
 //   - base64: a string, if Data is not UTF-8.
 //
-// A sign of life is an empty line.
+// The first line has the type hub:start, the position as its id, and as data the time after which to
+// connect again, in milliseconds. A sign of life is an empty line.
 var NDJSON Format = ndjson{}
 
 type ndjson struct{}
@@ -21,7 +23,14 @@ type ndjson struct{}
 func (ndjson) Name() string      { return "ndjson" }
 func (ndjson) MediaType() string { return "application/x-ndjson" }
 
-func (ndjson) AppendStart(b []byte, _ time.Duration, _ string) []byte { return b }
+func (ndjson) AppendStart(b []byte, retry time.Duration, position string) []byte {
+	b = append(b, '{')
+	if position != "" {
+		b = append(appendString(append(b, `"id":`...), position), ',')
+	}
+	b = append(b, `"type":"`+TypeStart+`","data":{"retry_ms":`...)
+	return append(strconv.AppendInt(b, retry.Milliseconds(), 10), "}}\n"...)
+}
 
 func (ndjson) AppendEvent(b []byte, e *Event) []byte {
 	b = appendString(append(b, `{"topic":`...), e.Topic)

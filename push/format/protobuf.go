@@ -18,11 +18,13 @@ func (protobuf) MediaType() string { return "application/vnd.redline.events+prot
 
 // Numbers of the fields in events.proto.
 const (
-	fieldTopic, fieldID, fieldType, fieldData, fieldGap, fieldBye = 1, 2, 3, 4, 5, 6
+	fieldTopic, fieldID, fieldType, fieldData, fieldGap, fieldBye, fieldStart = 1, 2, 3, 4, 5, 6, 7
 
 	gapFrom, gapTo, gapDropped, gapReason = 1, 2, 3, 4
 
 	byeReason, byeRetry = 1, 2
+
+	startRetry = 1
 )
 
 // Types of the wire (Protocol Buffers, Encoding).
@@ -31,7 +33,9 @@ const (
 	wireBytes  = 2
 )
 
-func (protobuf) AppendStart(b []byte, _ time.Duration, _ string) []byte { return b }
+func (protobuf) AppendStart(b []byte, retry time.Duration, position string) []byte {
+	return appendPart(b, position, TypeStart, fieldStart, appendNumber(nil, startRetry, int(retry.Milliseconds())))
+}
 
 func (protobuf) AppendEvent(b []byte, e *Event) []byte {
 	topic, id, kind := text(e.Topic), text(e.ID), text(e.Type)

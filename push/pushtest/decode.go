@@ -131,6 +131,13 @@ func (m *Message) reserved(data []byte) error {
 	case "hub:bye":
 		m.Bye = new(Bye)
 		return strict(data, m.Bye)
+	case "hub:start":
+		var start struct {
+			RetryMS int64 `json:"retry_ms"`
+		}
+		err := strict(data, &start)
+		*m = Message{ID: m.ID, Retry: time.Duration(start.RetryMS) * time.Millisecond}
+		return err
 	}
 	return nil
 }
@@ -184,6 +191,12 @@ func decodeProtobuf(b *bufio.Reader) (m Message, err error) {
 	}
 	err = fields(body, func(field int, text []byte, number uint64) error {
 		switch field {
+		case 7:
+			m.Type = "" // as where a format has a place for it
+			return fields(text, func(_ int, _ []byte, number uint64) error {
+				m.Retry = time.Duration(number) * time.Millisecond
+				return nil
+			})
 		case 1:
 			m.Topic = string(text)
 		case 2:

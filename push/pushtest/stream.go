@@ -21,7 +21,7 @@ type Stream struct {
 	next   func() (Message, error)
 	cancel context.CancelFunc
 	format string
-	Start  Message // what an SSE stream begins with
+	Start  Message // what the stream begins with
 }
 
 // A Query is what a subscriber asks for.
@@ -85,11 +85,8 @@ func Open(t testing.TB, at string, q Query) *Stream {
 	if s.next, err = NewDecoder(s.format, resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	if s.format == "sse" {
-		s.Start = s.read(true)
-		if s.Start.Retry == 0 {
-			t.Fatalf("the stream begins with %+v, not with retry", s.Start)
-		}
+	if s.Start = s.read(true); s.Start.Retry == 0 {
+		t.Fatalf("the stream begins with %+v, not with retry", s.Start)
 	}
 	return s
 }
