@@ -46,10 +46,11 @@ var certificate = sync.OnceValue(func() *tls.Config {
 	return &tls.Config{Certificates: s.TLS.Certificates}
 })
 
-// TestStreams has many streams of one HTTP/2 connection, one of which is not read.
+// TestStreams has many streams of one HTTP/2 connection, one of which is not read. There are
+// no signs of life, which would wake a stream that was forgotten.
 func TestStreams(t *testing.T) {
 	const n = 50
-	hub := pushtest.Hub(t, push.Options{QueueEvents: 1000})
+	hub := pushtest.Hub(t, push.Options{QueueEvents: 1000, Heartbeat: -1})
 	at := serve(t, &redline.Server{Native: hub.Handler(nil).Serve, TLSConfig: certificate()})
 	over := pushtest.NewTransport()
 	defer over.CloseIdleConnections()
