@@ -30,11 +30,19 @@ func Advice(gate string, open bool) string {
 	case "given up":
 		return "Remove the reason, and run again."
 	case "events":
-		return "Check with curl -N that the stream sends data, and that --sse, --ndjson or --length-delimited fits it."
+		return "Check with curl -N that the stream sends data, and that --sse, --ndjson, --length-delimited or --websocket fits it."
 	case "read lag":
 		return "Spread the subscribers over several generators with --workers, or give the generator a quiet core with --cpu."
 	case "clocks":
 		return "Synchronise the clocks of both machines (chrony, NTP), or run the generator where the server runs."
+	case "complete":
+		return "Look for what the server drops: queues that are full, subscribers that are registered after the head of their answer, several writers of one stream."
+	case "published":
+		return "Lower --publish-rate; see how long the answers to publishes take, in the line published."
+	case "publish errors":
+		return "Publish one event with curl -d, and look at the status of the answer."
+	case "publish lag":
+		return "Spread the subscribers over several generators with --workers, or give the generator a quiet core with --cpu."
 	case "standing":
 		return "Look at the errors, and at the server's limits of connections and descriptors. If subscribers may leave, set a limit with --threshold 'standing>990'."
 	}

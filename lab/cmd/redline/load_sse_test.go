@@ -256,7 +256,7 @@ func TestLoadStreamUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--stamp", "ts"}, "--stamp is for subscribers: add --sse, --ndjson or --length-delimited"},
+		{[]string{"--stamp", "ts"}, "--stamp is for subscribers: add --sse, --ndjson, --length-delimited or --websocket"},
 		{[]string{"--retry", "1s"}, "--retry is for subscribers"},
 		{[]string{"--sse", "--ndjson"}, "write the one that fits the server's stream"},
 		{[]string{"--length-delimited=u16"}, "--length-delimited=u16: write u32 or varint"},

@@ -76,9 +76,10 @@ public final class Main {
     }
     String text = "x".repeat(size);
     Duration every = Duration.ofMillis(Long.parseLong(interval.substring(0, interval.length() - 2)));
-    Flux<Tick> ticks = Flux.interval(Duration.ZERO, every).onBackpressureDrop().map(n -> {
+    // A client that does not read misses events; those that are sent are numbered without holes.
+    Flux<Tick> ticks = Flux.interval(Duration.ZERO, every).onBackpressureDrop().index().map(n -> {
       Instant now = Instant.now();
-      return new Tick(now.getEpochSecond() * 1_000_000_000L + now.getNano(), n + 1, text);
+      return new Tick(now.getEpochSecond() * 1_000_000_000L + now.getNano(), n.getT1() + 1, text);
     });
     if (protobuf) {
       return endless(PROTOBUF, ticks.map(Main::delimited));
