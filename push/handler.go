@@ -50,6 +50,12 @@ func (h *Handler) Serve(c *redline.Ctx) { redline.HTTP(h)(c) }
 
 // ServeHTTP implements http.Handler, under any server. On a redline.Server it returns at
 // once, and the loop of the connection serves the stream.
+//
+// Other protocols can be served through a ResponseWriter of their own, without Unwrap to one
+// of a redline.Server: WriteHeader with 200 begins the stream, and then each message of the
+// format is one Write. The stream ends when the request's context is done. Deadlines are set
+// through http.ResponseController; one in the past cuts the client, and comes from any
+// goroutine.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.cors(w.Header(), r)
 	if r.Method == http.MethodOptions {
