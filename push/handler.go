@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/topic"
@@ -25,6 +26,10 @@ type Handler struct {
 	// Default: the host of RemoteAddr. Behind a proxy it has to come from a header that the
 	// proxy sets.
 	Address func(*http.Request) string
+	// Until says when the right of a request to listen ends, such as the expiry of its token:
+	// its stream ends like one whose Lifetime is over, some seconds before rather than later.
+	// The zero time: never. Default: never.
+	Until func(*http.Request) time.Time
 	// Origins are the origins whose pages may read the stream, such as
 	// "https://example.com", or "*" for all (Fetch Standard, 3.3). Default: only the page's own.
 	Origins []string
@@ -127,6 +132,9 @@ func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
 	}
 	if h.User != nil {
 		j.user = h.User(r)
+	}
+	if h.Until != nil {
+		j.until = h.Until(r)
 	}
 	if h.Address != nil {
 		j.address = h.Address(r)
