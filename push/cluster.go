@@ -124,6 +124,14 @@ func (h *Hub) follow() {
 	}
 }
 
+// Ready reports whether the hub takes subscribers: it is not shut down, and has reached its
+// broker once.
+func (h *Hub) Ready() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.closed && (h.broker == nil || h.cluster.known)
+}
+
 // linked notes that the broker was reached, and returns where to follow from.
 func (h *Hub) linked(span Span) uint64 {
 	h.mu.Lock()
@@ -195,10 +203,10 @@ func (h *Hub) receive(r Record) {
 		h.mu.Unlock()
 		return
 	}
-	if c := &h.cluster; m.given && c.local[r.Event.ID] {
+	if c := &h.cluster; m.own != "" && c.local[m.own] {
 		// The subscribers here have it. For those that resume it is in the history.
-		delete(c.local, r.Event.ID)
-		h.seq, m.seq = r.Seq, r.Seq
+		delete(c.local, m.own)
+		h.seq, m.seq, m.event.ID = r.Seq, r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)
 		h.history.add(m)
 		h.mu.Unlock()
@@ -224,10 +232,7 @@ func (h *Hub) publishThrough(ctx context.Context, e Event) (Receipt, error) {
 	seq, repeated, err := h.broker.Publish(ctx, e)
 	switch {
 	case err == nil:
-		r := Receipt{ID: e.ID, Duplicate: repeated}
-		if r.ID == "" {
-			r.ID = epoch + "-" + strconv.FormatUint(seq, 10)
-		}
+		r := Receipt{ID: epoch + "-" + strconv.FormatUint(seq, 10), Duplicate: repeated}
 		if repeated {
 			h.repeated.Add(1)
 		}
@@ -271,7 +276,7 @@ const unplaced = ^uint64(0)
 // up may have. The locks of hub and shard are held.
 func (h *Hub) fetch(s *subscriber, until uint64) {
 	s.catching.fetching = true
-	seen, filters := s.seen, s.filters
+	seen, filters := s.seen, *s.filters
 	c := &h.cluster
 	c.work.Go(func() {
 		var got []Record
@@ -324,10 +329,7 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 	}
 	for _, r := range got {
 		m := h.newMessage(&r.Event)
-		m.seq = r.Seq
-		if !m.given {
-			m.event.ID = h.id(r.Seq)
-		}
+		m.seq, m.event.ID = r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)
 		s.append(m)
 		m.release()

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/format"
 	"github.com/redline-go/redline/push/topic"
 )
@@ -39,10 +39,15 @@ type Hub struct {
 	plain   []*shard // for net/http
 	turns   int      // which of them is next
 	fed     []*message
-	closed  bool
-	drained chan struct{} // closed when the last subscriber has left a closed hub
-	beating bool          // a timer calls tick
-	timer   *time.Timer
+	here    struct { // see present
+		id, era string
+		seq     uint64
+	}
+	relieved uint32 // tick at which relieve found nothing
+	closed   bool
+	drained  chan struct{} // closed when the last subscriber has left a closed hub
+	beating  bool          // a timer calls tick
+	timer    *time.Timer
 
 	limits  limits
 	cluster cluster
@@ -55,7 +60,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{})}
+	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{}), relieved: math.MaxUint32}
 	epoch := newEpoch()
 	h.epoch.Store(&epoch)
 	h.history = history{hub: h, ids: map[string]*message{}}
@@ -111,7 +116,7 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 		h.mu.Unlock()
 		return Receipt{}, ErrClosed
 	}
-	if m.given && h.history.ids[e.ID] != nil {
+	if m.own != "" && h.history.ids[e.ID] != nil {
 		h.mu.Unlock()
 		h.repeated.Add(1)
 		return Receipt{ID: e.ID, Duplicate: true}, nil
@@ -125,7 +130,8 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 // sequence gives a message its place, and posts it. The lock is held.
 func (h *Hub) sequence(m *message, seq uint64) (r Receipt, posted uint16) {
 	h.seq, m.seq = seq, seq
-	if !m.given {
+	if m.own == "" || h.broker != nil {
+		// Every node knows what a position means, and how far back it is.
 		m.event.ID = h.id(seq)
 	}
 	m.log = h.history.log(m.event.Topic)
@@ -190,11 +196,12 @@ var (
 
 // join adds a subscriber, which was admitted, to the shard of its loop, or to one for
 // net/http. Its sink must be set, and can be woken at once.
-func (h *Hub) join(s *subscriber, loop *redline.Loop, j *joining) {
+func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	sh := h.shard(loop)
-	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, h.encoding(j)
+	sh := h.shard(on)
+	filters := j.filters
+	s.shard, s.filters, s.lastID, s.encoding = sh, &filters, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	if !j.until.IsZero() {
@@ -215,19 +222,28 @@ func (h *Hub) join(s *subscriber, loop *redline.Loop, j *joining) {
 	h.live()
 }
 
+// present is the position of now. Those who join at the same place share its memory. The
+// lock is held.
+func (h *Hub) present() string {
+	if h.here.id == "" || h.here.seq != h.seq || h.here.era != h.era() {
+		h.here.id, h.here.seq, h.here.era = h.id(h.seq), h.seq, h.era()
+	}
+	return h.here.id
+}
+
 // shard returns the shard of a loop, or without one those for net/http in turn. The lock is
 // held.
-func (h *Hub) shard(loop *redline.Loop) *shard {
-	if loop == nil {
+func (h *Hub) shard(on loop) *shard {
+	if on == nil {
 		h.turns++
 		return h.plain[h.turns%len(h.plain)]
 	}
 	for _, sh := range h.shards[len(h.plain):] {
-		if sh.loop.on == loop {
+		if sh.loop.on == on {
 			return sh
 		}
 	}
-	sh := newLoopShard(h, loop)
+	sh := newLoopShard(h, on)
 	h.shards = append(h.shards, sh)
 	return sh
 }
@@ -248,7 +264,8 @@ func (h *Hub) encoding(j *joining) uint8 {
 // says nothing, so that only new events are certain not to be repeated.
 func (h *Hub) resume(s *subscriber) *catchUp {
 	if s.lastID == "" {
-		s.seen = h.seq
+		s.seen, s.lastID = h.seq, h.present()
+		s.state |= fresh
 		return nil
 	}
 	if m := h.history.ids[s.lastID]; m != nil {
@@ -262,8 +279,7 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 		return &catchUp{}
 	case !ours && h.foreign(s.lastID):
 		s.seen = 0
-		// What this epoch has dropped is part of the same gap.
-		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}, told: h.seq}
+		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}}
 	}
 	s.seen = h.seq
 	return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"iter"
 	"math"
 	"time"
 
@@ -19,9 +20,10 @@ type subscriber struct {
 	sink     sink
 	queue    *queue   // nil while nothing waits
 	catching *catchUp // nil when live
-	filters  []string
-	places   []place // in the index, while live
-	lastID   string  // asked for, or last delivered
+	filters  *[]string
+	place    place    // in the index, while live
+	others   *[]place // further ones, of a subscriber with several filters
+	lastID   string   // asked for, or last delivered
 	address  *tally
 	user     *tally
 	member   *Member // nil if nobody asks who is here
@@ -38,7 +40,8 @@ type subscriber struct {
 type state uint8
 
 const (
-	greeted  state = 1 << iota // the start of the stream was sent
+	fresh    state = 1 << iota // it did not ask to resume
+	greeted                    // the start of the stream was sent
 	busy                       // output is on its way to the client (net/http)
 	due                        // it is in the walk's list
 	beat                       // it has to get a sign of life
@@ -134,9 +137,8 @@ func (s *subscriber) greet(t *turn) {
 	s.state |= greeted
 	h := s.shard.hub
 	position := ""
-	if s.lastID == "" {
-		position = h.id(s.seen)
-		s.lastID = position
+	if s.state&fresh != 0 {
+		position = s.lastID
 	}
 	start := s.encode(func(f format.Format) []byte { return f.AppendStart(nil, vary(h.o.Retry, 0.5), position) })
 	if len(start.bytes) > 0 {
@@ -155,15 +157,21 @@ func (s *subscriber) announce(t *turn) {
 	switch {
 	case s.queue != nil:
 		next := s.queue.items[s.queue.head].m
-		g.ID, g.To = h.id(next.seq-1), next.event.ID
-	case len(s.places) > 0 || s.bye != 0:
+		g.ID = h.id(next.seq - 1)
+		if g.To == "" {
+			g.To = next.event.ID
+		}
+	case s.place.list != nil || s.bye != 0:
 		g.ID = h.id(s.seen)
-		g.To = g.ID
+		if g.To == "" {
+			g.To = g.ID
+		}
 	default:
 		return
 	}
 	c.gap = nil
 	s.gap(t, g)
+	s.lastID = g.ID
 }
 
 // drain moves messages from the queue to the turn, and announces what was dropped.
@@ -201,7 +209,7 @@ func (s *subscriber) drain(t *turn) {
 // settle ends the state of catching up when the subscriber is live and has no gap to
 // announce.
 func (s *subscriber) settle() {
-	if c := s.catching; c != nil && c.gap == nil && len(s.places) > 0 {
+	if c := s.catching; c != nil && c.gap == nil && s.place.list != nil {
 		s.catching = nil
 	}
 }
@@ -226,10 +234,10 @@ func (h *Hub) feed(s *subscriber) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	c := s.catching
-	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || len(s.places) > 0 {
+	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || s.place.list != nil {
 		return
 	}
-	events, lost, more := h.history.after(h.fed[:0], s.seen, s.filters, min(h.o.QueueEvents, 256), 256<<10)
+	events, lost, more := h.history.after(h.fed[:0], s.seen, *s.filters, min(h.o.QueueEvents, 256), 256<<10)
 	h.fed = events
 	if lost > c.told {
 		if h.broker != nil {
@@ -240,6 +248,7 @@ func (h *Hub) feed(s *subscriber) {
 		if c.gap == nil {
 			c.gap = &format.Gap{From: s.lastID, Reason: "history"}
 		}
+		c.gap.To = h.whole(lost, *s.filters)
 	}
 	for _, m := range events {
 		s.append(m)
@@ -249,6 +258,14 @@ func (h *Hub) feed(s *subscriber) {
 		s.seen = h.seq
 		sh.enlist(s)
 	}
+}
+
+// whole returns the ID of the first event after a loss: from there on nothing is missing.
+func (h *Hub) whole(lost uint64, filters []string) string {
+	if next, _, _ := h.history.after(nil, lost, filters, 1, 0); len(next) > 0 {
+		return next[0].event.ID
+	}
+	return h.id(lost)
 }
 
 // append queues a message of the history.
@@ -332,12 +349,27 @@ func (s *subscriber) setLevel(level uint8) {
 }
 
 func (s *subscriber) count(d int) {
-	for _, p := range s.places {
-		if s.level > 0 {
-			p.list.behind += d
-		}
+	if s.level == 0 {
+		return
+	}
+	for p := range s.places() {
+		p.list.behind += d
 		if s.level > 1 {
 			p.list.full += d
+		}
+	}
+}
+
+// places are those in the index.
+func (s *subscriber) places() iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		if s.place.list == nil || !yield(&s.place) || s.others == nil {
+			return
+		}
+		for i := range *s.others {
+			if !yield(&(*s.others)[i]) {
+				return
+			}
 		}
 	}
 }

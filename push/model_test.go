@@ -1,0 +1,308 @@
+package push
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/push/format"
+)
+
+// TestModel runs hubs against a simple reference, which knows every event that was
+// published. Publishers, clients that read, stall, leave and come back, restarts of the hub
+// and its clock take turns at random. Each client has to get every event of its topics
+// once and in order, or a gap where it does not.
+func TestModel(t *testing.T) {
+	runs := 2000
+	if testing.Short() {
+		runs = 300
+	}
+	for seed := range uint64(runs) {
+		if newModel(t, seed).run(); t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+type model struct {
+	t       *testing.T
+	r       *rand.Rand
+	options Options
+	hub     *Hub
+	loop    *fakeLoop
+	events  []published // of this epoch
+	clients []*client
+	ids     int
+}
+
+// published is what the reference knows of an event.
+type published struct {
+	seq            uint64
+	id, topic, key string
+}
+
+// fakeLoop keeps walks until the model takes their steps.
+type fakeLoop struct {
+	walks  []func() *redline.Subscription
+	later  []func()
+	behind []*client // visited, and their turn comes later
+}
+
+func (l *fakeLoop) Walk(next func() *redline.Subscription) bool {
+	l.walks = append(l.walks, next)
+	return true
+}
+
+func (l *fakeLoop) Later(_ time.Duration, f func()) bool {
+	l.later = append(l.later, f)
+	return true
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	m := &model{t: t, r: rand.New(rand.NewPCG(seed, 2)), loop: new(fakeLoop)}
+	m.options = Options{
+		Formats:     []format.Format{plainText{}},
+		QueueEvents: 1 + m.r.IntN(8), QueueBytes: 1024, Heartbeat: -1, Lifetime: -1,
+		History: History{Events: 1 + m.r.IntN(10), Age: time.Minute},
+		Rules: []Rule{
+			{Pattern: "new/**", Policy: DropNewest},
+			{Pattern: "key/**", Policy: Conflate},
+			{Pattern: "cut/**", Policy: Disconnect},
+			{Pattern: "bare/**", History: History{Events: -1}},
+		},
+	}
+	m.restart()
+	return m
+}
+
+func (m *model) restart() {
+	if m.hub != nil {
+		_ = m.hub.Close()
+	}
+	hub, err := New(m.options)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.hub, m.events, m.loop = hub, nil, new(fakeLoop)
+	for _, c := range m.clients {
+		c.sub = nil
+	}
+}
+
+func (m *model) run() {
+	for range 120 {
+		switch n := m.r.IntN(100); {
+		case n < 45:
+			m.publish()
+		case n < 55:
+			m.join(&client{m: m, filters: m.someFilters()})
+		case n < 58:
+			m.hub.clockSkew.Add(int64(time.Duration(m.r.IntN(40)) * time.Second))
+			m.hub.mu.Lock()
+			m.hub.history.expire(1)
+			m.hub.mu.Unlock()
+		case n < 59:
+			m.restart()
+		case n < 70:
+			m.step()
+		default:
+			if len(m.clients) > 0 {
+				m.act(m.clients[m.r.IntN(len(m.clients))])
+			}
+		}
+		if m.t.Failed() {
+			return
+		}
+	}
+	m.finish()
+}
+
+func (m *model) someTopic() string {
+	return []string{"old", "new", "key", "cut", "bare"}[m.r.IntN(5)] + "/" + strconv.Itoa(m.r.IntN(3))
+}
+
+func (m *model) someFilters() (f []string) {
+	for range 1 + m.r.IntN(3) {
+		f = append(f, []string{m.someTopic(), "old/*", "*/1", "**", "key/**"}[m.r.IntN(5)])
+	}
+	slices.Sort(f)
+	return slices.Compact(f)
+}
+
+func (m *model) publish() {
+	e := Event{Topic: m.someTopic(), Data: make([]byte, m.r.IntN(100))}
+	if m.r.IntN(3) == 0 {
+		e.Key = "k" + strconv.Itoa(m.r.IntN(2))
+	}
+	if m.r.IntN(3) == 0 {
+		m.ids++
+		e.ID = "id" + strconv.Itoa(m.ids)
+	}
+	for id := range m.hub.history.ids {
+		if m.r.IntN(20) == 0 {
+			e.ID = id // a duplicate
+		}
+		break
+	}
+	r, err := m.hub.Publish(context.Background(), e)
+	if err != nil {
+		m.t.Error(err)
+	}
+	if r.Duplicate {
+		return
+	}
+	m.events = append(m.events, published{seq: m.hub.seq, id: r.ID, topic: e.Topic, key: e.Key})
+}
+
+// join connects a client, which resumes if it has an ID.
+func (m *model) join(c *client) {
+	if !slices.Contains(m.clients, c) {
+		m.clients = append(m.clients, c)
+	}
+	c.sent, c.ended, c.room = nil, false, m.r.IntN(500)
+	c.excused, c.slow, c.next = 0, 0, ""
+	j := &joining{filters: c.filters, lastID: c.lastID}
+	var on loop
+	if c.native = nil; m.r.IntN(2) == 0 {
+		c.native = &looped{on: new(redline.Subscription)}
+		c.native.sink = c.native
+		c.sub, on = &c.native.subscriber, m.loop
+	} else {
+		c.sub = &subscriber{sink: c}
+	}
+	if err := m.hub.admit(c.sub, j); err != nil {
+		m.t.Fatal(err)
+	}
+	m.hub.join(c.sub, on, j)
+}
+
+// act has a client do something.
+func (m *model) act(c *client) {
+	switch n := m.r.IntN(10); {
+	case c.sub == nil:
+		switch m.r.IntN(20) {
+		case 0:
+			c.lastID = ""
+		case 1:
+			c.lastID = "garbage"
+		}
+		m.join(c)
+	case n < 4:
+		m.turn(c)
+	case n < 8:
+		c.read(len(c.sent))
+	default: // it crashes, having read a part
+		if c.read(m.r.IntN(len(c.sent) + 1)); c.sub != nil {
+			m.leave(c)
+		}
+	}
+}
+
+// turn gives a client what is due.
+func (m *model) turn(c *client) {
+	switch {
+	case c.ended:
+	case c.native != nil:
+		c.native.turn(c)
+	case len(c.sent) < c.room || len(c.sent) == 0:
+		var t turn
+		m.hub.turn(c.sub, &t)
+		for _, f := range t.frames {
+			c.sent = append(c.sent, f.bytes...)
+		}
+		c.ended = t.done
+	}
+}
+
+func (m *model) leave(c *client) {
+	m.hub.leave(c.sub)
+	m.loop.behind = slices.DeleteFunc(m.loop.behind, func(b *client) bool { return b == c })
+	c.sub, c.native, c.sent = nil, nil, nil
+}
+
+// step takes a step of the first walk: the turn follows at once, or later.
+func (m *model) step() {
+	if len(m.loop.walks) == 0 {
+		return
+	}
+	s := m.loop.walks[0]()
+	if s == nil {
+		m.loop.walks = m.loop.walks[1:]
+	}
+	for _, c := range m.clients {
+		switch {
+		case s == nil || c.native == nil || c.native.on != s:
+		case m.r.IntN(4) > 0:
+			m.turn(c)
+		default:
+			m.loop.behind = append(m.loop.behind, c)
+		}
+	}
+	if m.r.IntN(2) == 0 {
+		for _, c := range m.loop.behind {
+			m.turn(c)
+		}
+		m.loop.behind = nil
+	}
+}
+
+// finish lets all clients catch up, and wants nothing to be left of them.
+func (m *model) finish() {
+	for round := range 3 {
+		for _, c := range m.clients {
+			if c.sub == nil && round < 2 {
+				m.join(c)
+			}
+		}
+		for idle := 0; idle < 10; idle++ {
+			if m.calm() {
+				idle = 0
+			}
+		}
+	}
+	for _, c := range m.clients {
+		if c.sub != nil {
+			c.account(m.hub.seq)
+			m.leave(c)
+		}
+	}
+	for len(m.loop.walks) > 0 {
+		m.step()
+	}
+	h := m.hub
+	h.clockSkew.Add(int64(time.Hour))
+	h.mu.Lock()
+	h.history.expire(1)
+	h.mu.Unlock()
+	if st := h.Stats(); st.Subscribers != 0 || st.Events != 0 || st.Bytes != int64(st.Topics*overhead) {
+		m.t.Errorf("this is left: %+v", st)
+	}
+	for _, sh := range h.shards {
+		if sh.index.Len() != 0 || len(sh.inbox) != 0 {
+			m.t.Errorf("%d lists and %d messages are left", sh.index.Len(), len(sh.inbox))
+		}
+	}
+	_ = h.Close()
+}
+
+// calm has everybody read, and reports whether there was anything to do.
+func (m *model) calm() (busy bool) {
+	for len(m.loop.walks) > 0 {
+		busy = true
+		m.step()
+	}
+	for _, c := range m.clients {
+		if c.sub == nil {
+			continue
+		}
+		c.room = 500
+		m.turn(c)
+		busy = busy || len(c.sent) > 0
+		c.read(len(c.sent))
+	}
+	return busy
+}
