@@ -40,7 +40,7 @@ type Options struct {
 	// MaxData bounds the data of an update, in bytes. Default: 256 KiB. At most 16 MiB.
 	MaxData int
 	// Push are the settings of the hub. Its Formats, MaxFilters and MaxEventBytes are set by
-	// New.
+	// New, and it has no Broker.
 	Push push.Options
 }
 
@@ -64,6 +64,9 @@ func New(ctx context.Context, o Options) (*Endpoint, error) {
 	}
 	if o.MaxData < 0 || o.MaxData > 16<<20 {
 		return nil, fmt.Errorf("mercure: Options.MaxData is %d: use 1 to 16 MiB", o.MaxData)
+	}
+	if o.Push.Broker != nil {
+		return nil, errors.New("mercure: Options.Push.Broker is set: an endpoint serves one process, because clients resume by IDs that a broker does not keep")
 	}
 	o.Push.Formats = []format.Format{stream{}}
 	o.Push.MaxFilters = 3 * maxSelectors

@@ -61,7 +61,7 @@ func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error
 		return push.ErrUnauthorized
 	}
 	query := r.URL.Query()
-	s := &response{endpoint: e, w: w, control: http.NewResponseController(w), header: http.Header{}}
+	s := &response{endpoint: e, w: w, control: http.NewResponseController(w), header: http.Header{}, head: r.Method == http.MethodHead}
 	if s.selectors, err = newSelectors(query["topic"]); err != nil {
 		return refusal{http.StatusBadRequest, err.Error()}
 	}
@@ -81,7 +81,9 @@ func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error
 		}
 	}
 	e.handler.ServeHTTP(s, s.request(r, c))
-	s.end()
+	if s.open {
+		e.ended(&s.member)
+	}
 	return nil
 }
 
@@ -126,6 +128,7 @@ type response struct {
 	lost      bool       // there is a gap after what it asked for
 	pending   []byte     // waits for the head
 	open      bool       // the head was sent
+	head      bool       // the method is HEAD
 	refused   bool       // this is not a stream
 	member    member
 }
@@ -136,7 +139,7 @@ func (s *response) Header() http.Header { return s.header }
 // WriteHeader implements http.ResponseWriter. The head of a stream waits until it is known
 // from where the stream goes on.
 func (s *response) WriteHeader(status int) {
-	if status != http.StatusOK && !s.open && !s.refused {
+	if (status != http.StatusOK || s.head) && !s.open && !s.refused {
 		s.refused = true
 		maps.Copy(s.w.Header(), s.header)
 		s.w.WriteHeader(status)
@@ -219,13 +222,3 @@ func (s *response) FlushError() error {
 
 // SetWriteDeadline is called through http.ResponseController.
 func (s *response) SetWriteDeadline(t time.Time) error { return s.control.SetWriteDeadline(t) }
-
-// end follows the last Write.
-func (s *response) end() {
-	switch {
-	case s.open:
-		s.endpoint.ended(&s.member)
-	case !s.refused:
-		maps.Copy(s.w.Header(), s.header) // HEAD
-	}
-}

@@ -34,7 +34,7 @@ func Handler(h *push.Handler) fasthttp.RequestHandler {
 	}
 }
 
-// head is the request as it came, without its body, which nobody needs.
+// head is the request as received, without its body, which nobody needs.
 func head(from *fasthttp.RequestHeader) []byte {
 	var h fasthttp.RequestHeader
 	from.CopyTo(&h)

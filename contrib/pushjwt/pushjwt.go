@@ -88,7 +88,7 @@ func (t *Tokens) Verify(r *http.Request, claims jwt.Claims) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", push.ErrUnauthorized, err)
 	}
-	if kind, _ := token.Header["typ"].(string); t.o.Type != "" && !strings.EqualFold(strings.TrimPrefix(kind, "application/"), t.o.Type) {
+	if kind, _ := token.Header["typ"].(string); t.o.Type != "" && !strings.EqualFold(strings.TrimPrefix(strings.ToLower(kind), "application/"), t.o.Type) {
 		return fmt.Errorf("%w: the token is of type %q, not %s", push.ErrUnauthorized, kind, t.o.Type)
 	}
 	return nil

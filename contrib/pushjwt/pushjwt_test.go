@@ -106,6 +106,23 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestType wants a token of another type, such as one that only says who somebody is, to be
+// refused (RFC 8725, 3.11).
+func TestType(t *testing.T) {
+	tokens := create(t, pushjwt.Options{Keys: map[string]any{"": secret}, Algorithms: []string{"HS256"}, Type: "at+jwt"})
+	for kind, ok := range map[string]bool{"at+jwt": true, "application/AT+JWT": true, "JWT": false, "": false} {
+		token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": time.Now().Add(time.Hour).Unix()})
+		token.Header["typ"] = kind
+		s, err := token.SignedString(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tokens.Verify(request("GET", "/", s), jwt.MapClaims{}); (err == nil) != ok {
+			t.Errorf("%q: %v", kind, err)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	tokens := create(t, pushjwt.Options{
 		Keys: map[string]any{"": secret}, Algorithms: []string{"HS256"},

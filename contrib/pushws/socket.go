@@ -48,7 +48,7 @@ func (s *socket) WriteHeader(status int) {
 	if s.refused || s.conn != nil || s.err != nil {
 		return
 	}
-	if status != http.StatusOK {
+	if status != http.StatusOK || s.r.Method == http.MethodHead {
 		s.refused = true
 		maps.Copy(s.w.Header(), s.header)
 		s.w.WriteHeader(status)
@@ -135,8 +135,6 @@ func (s *socket) end() {
 		_ = s.conn.Close(s.code(), "") // the client need not answer
 	case s.conn != nil:
 		_ = s.conn.CloseNow()
-	case s.err == nil && !s.refused:
-		maps.Copy(s.w.Header(), s.header) // HEAD
 	}
 }
 
