@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/topic"
@@ -26,6 +27,10 @@ type Handler struct {
 	// Default: the host of RemoteAddr. Behind a proxy it has to come from a header that the
 	// proxy sets.
 	Address func(*http.Request) string
+	// Until says when the right of a request to listen ends, such as the expiry of its token:
+	// its stream ends like one whose Lifetime is over, some seconds before rather than later.
+	// The zero time: never. Default: never.
+	Until func(*http.Request) time.Time
 	// Origins are the origins whose pages may read the stream, such as
 	// "https://example.com", or "*" for all (Fetch Standard, 3.3). Default: only the page's own.
 	Origins []string
@@ -48,6 +53,12 @@ func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)
 
 // ServeHTTP implements http.Handler, under any server. On a redline.Server it returns at
 // once, and the loop of the connection serves the stream.
+//
+// Other protocols can be served through a ResponseWriter of their own, without Unwrap to one
+// of a redline.Server: WriteHeader with 200 begins the stream, and then each message of the
+// format is one Write. The stream ends when the request's context is done. Deadlines are set
+// through http.ResponseController; one in the past cuts the client, and comes from any
+// goroutine.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	j, status, text := h.look(w.Header(), r)
 	if j != nil {
@@ -194,6 +205,9 @@ func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
 	}
 	if h.User != nil {
 		j.user = h.User(r)
+	}
+	if h.Until != nil {
+		j.until = h.Until(r)
 	}
 	if h.Address != nil {
 		j.address = h.Address(r)

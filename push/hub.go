@@ -181,6 +181,7 @@ type joining struct {
 	lastID        string
 	encoding      uint8
 	address, user string
+	until         time.Time // its right to listen ends, unless zero
 }
 
 // Reasons to refuse a subscriber, with 503.
@@ -203,6 +204,10 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	s.shard, s.filters, s.lastID, s.encoding = sh, &filters, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
+	if !j.until.IsZero() {
+		// All subscribers are looked at in that many ticks.
+		s.until = min(s.until, h.ticksOf(max(time.Until(j.until)-4*shares/3*h.tickEvery, 0)))
+	}
 	s.catching = h.resume(s)
 	sh.mu.Lock()
 	sh.add(s)

@@ -89,7 +89,7 @@ func (sh *shard) look() {
 		s := sh.all[sh.cursor]
 		switch {
 		case s.bye != 0:
-		case now >= s.until && h.o.Lifetime != never:
+		case now >= s.until:
 			s.end(byeLifetime)
 		case h.o.Heartbeat != never && now-s.wrote >= silent && s.queue == nil && s.state&(beat|busy) == 0:
 			s.state |= beat

@@ -1,0 +1,261 @@
+package mercure
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/push"
+	"github.com/redline-go/redline/push/pushtest"
+)
+
+// "If an Authorization HTTP header is present, its token MUST be used; otherwise the query
+// parameter authorization; otherwise the cookie mercureAuthorization." "the hub MUST verify
+// that the Origin HTTP header matches" for a POST with a cookie.
+func TestAuthorization(t *testing.T) {
+	serve(t, func(o *Options) {
+		o.Anonymous = false
+		o.Origins = []string{"https://app.example"}
+	}, func(s *site) {
+		good := strings.TrimPrefix(s.subscriber("*").Get("Authorization"), "Bearer ")
+		bad := token(t, subscriberKey, nil, -time.Hour)
+		for _, c := range []struct {
+			header, query, cookie string
+			want                  int
+		}{
+			{"", "", "", 401},
+			{good, "", "", 200},
+			{"", good, "", 200},
+			{"", "", good, 200},
+			{bad, good, good, 401},
+			{"", bad, good, 401},
+			{good, bad, bad, 200},
+			{"", "", bad, 401},
+			{"x.y.z", "", "", 401},
+		} {
+			h := http.Header{}
+			if c.header != "" {
+				h = bearer(c.header)
+			}
+			if c.cookie != "" {
+				h.Set("Cookie", "mercureAuthorization="+c.cookie)
+			}
+			resp := s.do("GET", s.url+"?topic=t&authorization="+c.query, h, "")
+			if resp.StatusCode != c.want || c.want == 401 && resp.Header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%d %d %d: got %d %v, want %d", len(c.header), len(c.query), len(c.cookie), resp.StatusCode, resp.Header, c.want)
+			}
+			resp.Body.Close()
+		}
+		publisher := strings.TrimPrefix(s.publisher("*").Get("Authorization"), "Bearer ")
+		for origin, want := range map[string]int{"https://app.example": 200, "https://evil.example": 403} {
+			h := http.Header{"Cookie": {"mercureAuthorization=" + publisher}, "Origin": {origin}}
+			if got, text := s.post(h, "topic", "t"); got != want {
+				t.Errorf("a cookie sent from %s: %d %s", origin, got, text)
+			}
+			resp := s.do("OPTIONS", s.url, h, "")
+			if got := resp.Header.Get("Access-Control-Allow-Origin"); (got == origin) != (want == 200) || resp.StatusCode != 204 {
+				t.Errorf("OPTIONS from %s: %d %q", origin, resp.StatusCode, got)
+			}
+		}
+	})
+}
+
+// "To receive updates marked as private, a subscriber MUST send a JWS containing an array of
+// topic selectors named mercure.subscribe [...] at least one of the topics of the update
+// (canonical or alternate) matches at least one of the provided selectors." "private: if this
+// name is present, the update MUST NOT be dispatched to unauthorized subscribers."
+func TestSubscribers(t *testing.T) {
+	serve(t, nil, func(s *site) {
+		anybody := s.subscribe(nil, "topic=*")
+		books := s.subscribe(s.subscriber("https://example.com/books/{id}"), "topic=*")
+		one := s.subscribe(s.subscriber("https://example.com/books/1"), "topic="+url.QueryEscape("https://example.com/books/{id}"))
+		user := s.subscribe(s.subscriber("https://example.com/users/me/{?topic}"), "topic=https://example.com/books/3")
+		all := s.subscribe(s.subscriber("*"), "topic=https://example.com/books/2")
+		s.published("topic", "https://example.com/books/1", "data", "1", "private", "on")
+		s.published("topic", "https://example.com/books/2", "data", "2", "private", "")
+		s.published("topic", "other", "data", "secret", "private", "on")
+		s.published("topic", "https://example.com/books/3", "topic", "https://example.com/users/me/?topic=x", "data", "3", "private", "on")
+		s.published("topic", "https://example.com/books/2", "topic", "https://example.com/books/3", "data", "public")
+		anybody.want("public")
+		books.want("1", "2", "3", "public")
+		one.want("1", "public")
+		user.want("3", "public")
+		all.want("2", "public")
+		// The history is no way around it.
+		s.subscribe(nil, "topic=*&lastEventID=earliest").want("public")
+		s.subscribe(s.subscriber("other"), "topic=*&lastEventID=earliest").want("secret", "public")
+	})
+}
+
+// "the hub MUST close the connection" when the token expires.
+func TestSubscribersExpiry(t *testing.T) {
+	serve(t, func(o *Options) { o.Push.Heartbeat = 100 * time.Millisecond }, func(s *site) {
+		short := token(t, subscriberKey, map[string]any{"subscribe": []string{"*"}}, 2*time.Second)
+		c := s.subscribe(bearer(short), "topic=t")
+		give := time.AfterFunc(pushtest.Patience, func() { c.resp.Body.Close() })
+		defer give.Stop()
+		if _, err := io.Copy(io.Discard, c.resp.Body); err != nil {
+			t.Errorf("the stream did not end in order: %v", err)
+		}
+		s.alone(0)
+	})
+}
+
+// "the subscriber MUST send the event id [...] in a Last-Event-ID HTTP header", "the hub MUST
+// also allow to pass the last event id in a query parameter named lastEventID". "If both are
+// present, the HTTP header MUST take precedence." "The reserved value earliest can be used to
+// hint the hub to send all updates it has". "the hub MUST set a Last-Event-ID header on the
+// HTTP response": the ID before the first event sent, or earliest.
+func TestReconnection(t *testing.T) {
+	serve(t, func(o *Options) { o.Push.History = push.History{Events: 3} }, func(s *site) {
+		var ids []string
+		for _, data := range []string{"0", "1", "2", "3"} {
+			ids = append(ids, s.published("topic", "t", "data", data))
+		}
+		id := url.QueryEscape
+		header := func(last string) http.Header { return http.Header{"Last-Event-ID": {last}} }
+		for name, c := range map[string]struct {
+			header http.Header
+			query  string
+			from   string
+			want   []string
+		}{
+			"header":     {header(ids[2]), "", ids[2], []string{"3"}},
+			"query":      {nil, "&lastEventID=" + id(ids[1]), ids[1], []string{"2", "3"}},
+			"both":       {header(ids[2]), "&lastEventID=" + id(ids[1]), ids[2], []string{"3"}},
+			"older name": {nil, "&Last-Event-ID=" + id(ids[1]), ids[1], []string{"2", "3"}},
+			"earliest":   {nil, "&lastEventID=earliest", "earliest", []string{"1", "2", "3"}},
+			"the last":   {nil, "&lastEventID=" + id(ids[3]), ids[3], nil},
+			"dropped":    {nil, "&lastEventID=" + id(ids[0]), "earliest", nil},
+			"unknown":    {nil, "&lastEventID=urn:uuid:unknown", "earliest", nil},
+			"none":       {nil, "", "", nil},
+		} {
+			client := s.subscribe(c.header, "topic=t"+c.query)
+			if got := client.resp.Header.Get("Last-Event-ID"); got != c.from {
+				t.Errorf("%s: Last-Event-ID %q, want %q", name, got, c.from)
+			}
+			client.want(c.want...)
+			client.resp.Body.Close()
+		}
+	})
+}
+
+func (s *site) documents(header http.Header, path string) (status int, doc collection) {
+	s.t.Helper()
+	resp := s.do("GET", s.url+path, header, "")
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if resp.StatusCode == 200 {
+		if kind := resp.Header.Get("Content-Type"); kind != "application/ld+json" {
+			s.t.Errorf("Content-Type %q", kind)
+		}
+		if err := json.Unmarshal(body, &doc); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return resp.StatusCode, doc
+}
+
+// "the hub MUST publish an update when a subscription is created or terminated", private, on
+// "/.well-known/mercure/subscriptions/{topic}/{subscriber}", a JSON-LD document with payload.
+func TestSubscriptionEvents(t *testing.T) {
+	serve(t, nil, func(s *site) {
+		const events = "/.well-known/mercure/subscriptions{/topic}{/subscriber}"
+		watcher := s.subscribe(s.subscriber(events), "topic="+url.QueryEscape(events))
+		watcher.read() // its own
+		nobody := s.subscribe(nil, "topic=end&topic="+url.QueryEscape(events))
+		watcher.read()
+		watcher.read()
+		const topic = "https://example.com/{id}"
+		c := s.subscribe(s.subscriber(), "topic="+url.QueryEscape(topic))
+		var doc subscription
+		for _, active := range []bool{true, false} {
+			m := watcher.read()
+			if err := json.Unmarshal(m.Data, &doc); err != nil {
+				t.Fatal(err)
+			}
+			want := Path + "/subscriptions/https%3A%2F%2Fexample.com%2F%7Bid%7D/" + url.QueryEscape(doc.Subscriber)
+			if doc.ID != want || doc.Type != "Subscription" || doc.Context != ldContext || doc.Topic != topic || doc.Active != active {
+				t.Errorf("got %s, want the ID %s", m.Data, want)
+			}
+			if payload, _ := doc.Payload.(map[string]any); payload["who"] != "me" {
+				t.Errorf("got the payload %v", doc.Payload)
+			}
+			c.resp.Body.Close()
+		}
+		s.published("topic", "end", "data", "end")
+		nobody.want("end")
+	})
+}
+
+// "The web API MUST expose endpoints following these patterns". "If the requested subscription
+// does not exist, a 404 status code MUST be returned." "the lastEventID property".
+func TestSubscriptionAPI(t *testing.T) {
+	serve(t, nil, func(s *site) {
+		all := s.subscriber("/.well-known/mercure/subscriptions{/topic}{/subscriber}")
+		if status, doc := s.documents(all, "/subscriptions"); status != 200 || doc.LastEventID != "earliest" || doc.Type != "Subscriptions" || doc.Subscriptions == nil || len(doc.Subscriptions) > 0 {
+			t.Errorf("without subscriptions: %d %+v", status, doc)
+		}
+		const topic = "https://example.com/a b"
+		s.subscribe(nil, "topic="+url.QueryEscape(topic)+"&topic=x&topic=x")
+		s.subscribe(s.subscriber(), "topic=x")
+		status, doc := s.documents(all, "/subscriptions")
+		if status != 200 || len(doc.Subscriptions) != 3 || doc.ID != Path+"/subscriptions" || doc.LastEventID == "earliest" {
+			t.Fatalf("all: %d %+v", status, doc)
+		}
+		one := doc.Subscriptions[0]
+		if status, doc = s.documents(all, "/subscriptions/https%3A%2F%2Fexample.com%2Fa%20b"); status != 200 || len(doc.Subscriptions) != 1 || doc.Subscriptions[0].Topic != topic {
+			t.Errorf("of a topic: %d %+v", status, doc)
+		}
+		if status, doc = s.documents(all, strings.TrimPrefix(one.ID, Path)); status != 200 || doc.ID != one.ID || doc.LastEventID == "" || doc.Type != "Subscription" {
+			t.Errorf("one: %d %+v", status, doc)
+		}
+		for path, want := range map[string]int{
+			"/subscriptions/x/urn%3Auuid%3Ano": 404, "/subscriptions/x/y/z": 404, "/subscriptions/": 404, "/subs": 404,
+		} {
+			if status, _ = s.documents(all, path); status != want {
+				t.Errorf("%s: %d, want %d", path, status, want)
+			}
+		}
+		if status, _ = s.documents(nil, "/subscriptions"); status != 401 {
+			t.Errorf("nobody: %d", status)
+		}
+		x := s.subscriber("/.well-known/mercure/subscriptions/x")
+		if status, _ = s.documents(x, "/subscriptions"); status != 403 {
+			t.Errorf("all, with a right to one: %d", status)
+		}
+		if status, doc = s.documents(x, "/subscriptions/x"); status != 200 || len(doc.Subscriptions) != 2 {
+			t.Errorf("one, with a right to it: %d %+v", status, doc)
+		}
+		if got := s.status("POST", s.url+"/subscriptions", all); got != 405 {
+			t.Errorf("POST: %d", got)
+		}
+	})
+}
+
+func TestShutdown(t *testing.T) {
+	serve(t, func(o *Options) { o.Push.Spread = -1 }, func(s *site) {
+		c := s.subscribe(nil, "topic=t")
+		ctx, cancel := context.WithTimeout(t.Context(), pushtest.Patience)
+		defer cancel()
+		if err := s.e.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(c.resp.Body); err != nil || !strings.Contains(string(rest), "retry: ") {
+			t.Errorf("got %q, %v", rest, err)
+		}
+		if status, _ := s.post(s.publisher("*"), "topic", "t"); status != 503 {
+			t.Errorf("publish: %d", status)
+		}
+		if status := s.status("GET", s.url+"?topic=t", nil); status != 503 {
+			t.Errorf("subscribe: %d", status)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package mercure
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/redline-go/redline/push"
+)
+
+// earliestID asks for everything that the history holds (Reconnection).
+const earliestID = "earliest"
+
+// beforeAll is a position of another start of the hub: what follows it is all that is held.
+const beforeAll = "0000000000000000-0"
+
+// lastIDs are the query parameters for Last-Event-ID: that of the specification, and those of
+// its other versions.
+var lastIDs = []string{"lastEventID", "Last-Event-ID", "last_event_id"}
+
+// identify returns the claims of a subscriber, or nil for one without a token.
+func (e *Endpoint) identify(r *http.Request) (*claims, error) {
+	if e.subscribers == nil || !e.subscribers.Present(r) {
+		return nil, nil
+	}
+	c := new(claims)
+	if err := e.subscribers.Verify(r, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+type claimsKey struct{}
+
+// expiry returns when the token of a subscriber expires (Subscribers), for push.Handler.
+func expiry(r *http.Request) time.Time {
+	if c, _ := r.Context().Value(claimsKey{}).(*claims); c != nil {
+		return c.ExpiresAt.Time
+	}
+	return time.Time{}
+}
+
+// subject returns the user of a subscriber, likewise.
+func subject(r *http.Request) string {
+	if c, _ := r.Context().Value(claimsKey{}).(*claims); c != nil {
+		return c.Subject
+	}
+	return ""
+}
+
+// serveSubscriber answers with a stream (Subscription).
+func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error {
+	c, err := e.identify(r)
+	switch {
+	case err != nil:
+		return err
+	case c == nil && !e.o.Anonymous:
+		return push.ErrUnauthorized
+	}
+	query := r.URL.Query()
+	s := &response{endpoint: e, w: w, control: http.NewResponseController(w), header: http.Header{}, head: r.Method == http.MethodHead}
+	if s.selectors, err = newSelectors(query["topic"]); err != nil {
+		return refusal{http.StatusBadRequest, err.Error()}
+	}
+	if len(s.selectors) == 0 {
+		return refusal{http.StatusBadRequest, "say what to listen to: ?topic=TOPIC, once for each, or a URI template, or *"}
+	}
+	if c != nil {
+		if s.granted, err = newSelectors(c.Mercure.Subscribe); err != nil {
+			return push.ErrUnauthorized
+		}
+		s.member.payload = c.Mercure.Payload
+	}
+	s.asked = r.Header.Get("Last-Event-ID")
+	for _, name := range lastIDs {
+		if s.asked == "" {
+			s.asked = query.Get(name)
+		}
+	}
+	e.handler.ServeHTTP(s, s.request(r, c))
+	if s.open {
+		e.ended(&s.member)
+	}
+	return nil
+}
+
+// request returns what the hub is asked.
+func (s *response) request(r *http.Request, c *claims) *http.Request {
+	q := url.Values{}
+	for i := range s.selectors {
+		for _, f := range s.selectors[i].filters() {
+			if !slices.Contains(q["topic"], f) {
+				q.Add("topic", f)
+			}
+		}
+		if text := s.selectors[i].text; !slices.Contains(s.member.topics, text) {
+			s.member.topics = append(s.member.topics, text)
+		}
+	}
+	if s.asked == earliestID {
+		q.Set("last_event_id", beforeAll)
+	} else if s.asked != "" {
+		q.Set("last_event_id", s.asked)
+	}
+	r = r.Clone(context.WithValue(r.Context(), claimsKey{}, c))
+	r.URL.RawQuery = q.Encode()
+	for _, name := range []string{"Last-Event-ID", "Origin"} {
+		r.Header.Del(name)
+	}
+	r.Header.Set("Accept", stream{}.MediaType())
+	return r
+}
+
+// A response takes the messages of the hub, each with one Write, and passes on what the
+// subscriber wants and may read. It has no Unwrap, so that the hub serves it as it does on
+// net/http.
+type response struct {
+	endpoint  *Endpoint
+	w         http.ResponseWriter
+	control   *http.ResponseController
+	header    http.Header
+	selectors []selector // what it wants
+	granted   []selector // of private updates: what it may read
+	asked     string     // Last-Event-ID
+	lost      bool       // there is a gap after what it asked for
+	pending   []byte     // waits for the head
+	open      bool       // the head was sent
+	head      bool       // the method is HEAD
+	refused   bool       // this is not a stream
+	member    member
+}
+
+// Header implements http.ResponseWriter.
+func (s *response) Header() http.Header { return s.header }
+
+// WriteHeader implements http.ResponseWriter. The head of a stream waits until it is known
+// from where the stream goes on.
+func (s *response) WriteHeader(status int) {
+	if (status != http.StatusOK || s.head) && !s.open && !s.refused {
+		s.refused = true
+		maps.Copy(s.w.Header(), s.header)
+		s.w.WriteHeader(status)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (s *response) Write(p []byte) (int, error) {
+	if s.refused {
+		return s.w.Write(p)
+	}
+	kind, text := p[0], p[1:]
+	switch kind {
+	case kindUpdate:
+		c, err := decode(text)
+		if err != nil || !s.wants(&c) {
+			return len(p), nil
+		}
+		text = c.text
+	case kindGap:
+		s.lost = true
+	case kindOther:
+		if !s.open {
+			s.pending = append(s.pending, text...)
+			return len(p), nil
+		}
+	}
+	if err := s.begin(); err != nil {
+		return 0, err
+	}
+	if _, err := s.w.Write(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// wants reports whether this copy of an update is the one that the subscriber gets.
+func (s *response) wants(c *copied) bool {
+	if s.asked != "" && c.id == s.asked {
+		return false // another copy of what it had last
+	}
+	if !matchAny(s.selectors, c.topic) || matchAny(s.selectors, c.before...) {
+		return false
+	}
+	return !c.private || matchAny(s.granted, c.topic) || matchAny(s.granted, c.before...) || matchAny(s.granted, c.after...)
+}
+
+// begin sends the head, unless it was sent.
+func (s *response) begin() error {
+	if s.open {
+		return nil
+	}
+	s.open = true
+	maps.Copy(s.w.Header(), s.header)
+	if s.asked != "" {
+		from := s.asked
+		if s.lost {
+			from = earliestID
+		}
+		s.w.Header().Set("Last-Event-ID", from)
+	}
+	s.w.WriteHeader(http.StatusOK)
+	_, err := s.w.Write(s.pending)
+	s.pending = nil
+	s.endpoint.begun(&s.member)
+	return err
+}
+
+// FlushError is called through http.ResponseController: with nothing to flush, if the hub has
+// not yet begun.
+func (s *response) FlushError() error {
+	if !s.open && len(s.pending) == 0 {
+		return nil
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// SetWriteDeadline is called through http.ResponseController.
+func (s *response) SetWriteDeadline(t time.Time) error { return s.control.SetWriteDeadline(t) }

@@ -1,0 +1,179 @@
+package pushjwt
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
+)
+
+// Options say which tokens are good, and where they are found. Algorithms and one of JWKS and
+// Keys are required.
+type Options struct {
+	// JWKS is the URL of a JWK Set (RFC 7517). It is fetched by New, again each Refresh, and
+	// when a token names a key that is not known, which may happen once each UnknownKey.
+	JWKS string
+	// Keys are the keys by their ID (the header field "kid"); the key with the ID "" is for
+	// tokens that name none. A key is an *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey,
+	// or a []byte of 32 bytes and more for the algorithms HS256, HS384 and HS512.
+	Keys map[string]any
+	// Algorithms are those that tokens may be signed with, such as "ES256". "none" is never
+	// allowed.
+	Algorithms []string
+	// Issuer and Audience, if they are set, have to be those of the token ("iss", "aud").
+	Issuer, Audience string
+	// Type, if it is set, has to be that of the token's header ("typ"), such as "at+jwt" for
+	// access tokens (RFC 9068).
+	Type string
+
+	// A token comes in the header Authorization as a Bearer token (RFC 6750, 2.1), in the
+	// query parameter with the name Query, or in the cookie with the name Cookie. The first
+	// one found counts. Without a name, there is none. What is in a query appears in logs.
+	Query, Cookie string
+	// Origins are the origins whose pages may publish with a token in a cookie, besides those
+	// of the same origin, such as "https://example.com".
+	Origins []string
+
+	// SubscribeClaim and PublishClaim are the claims with lists of topics and patterns; a dot
+	// goes into an object. Defaults: "subscribe" and "publish".
+	SubscribeClaim, PublishClaim string
+
+	// Leeway is by how much clocks may differ. Default: none. At most five minutes.
+	Leeway time.Duration
+	// Refresh is after which time keys are fetched again, so that one that was withdrawn is no
+	// longer accepted. Default: an hour.
+	Refresh time.Duration
+	// UnknownKey bounds how often tokens with unknown keys have the keys fetched. Default: 30
+	// seconds. A request waits for it at most five seconds, and gets 401 then.
+	UnknownKey time.Duration
+	// Client fetches the keys. Default: http.DefaultClient. Each request may take ten seconds,
+	// and the answer have 1 MiB.
+	Client *http.Client
+	// Failed is told why keys could not be fetched again; those that are known stay in use.
+	Failed func(error)
+}
+
+const (
+	fetchTimeout   = 10 * time.Second
+	fetchBytes     = 1 << 20
+	unknownKeyWait = 5 * time.Second
+	minSecret      = 32 // bytes, as RFC 7518, 3.2 has it for HS256
+)
+
+func (o *Options) check() error {
+	var errs []error
+	bad := func(text string, args ...any) { errs = append(errs, fmt.Errorf("pushjwt: "+text, args...)) }
+	if len(o.Algorithms) == 0 {
+		bad("Options.Algorithms is empty: name those that your tokens are signed with, such as ES256")
+	}
+	for _, a := range o.Algorithms {
+		if strings.EqualFold(a, "none") || !slices.Contains(jwt.GetAlgorithms(), a) {
+			bad("Options.Algorithms has %q: use algorithms such as ES256, EdDSA, RS256", a)
+		}
+	}
+	if (o.JWKS == "") == (len(o.Keys) == 0) {
+		bad("set one of Options.JWKS and Options.Keys")
+	}
+	for id, key := range o.Keys {
+		switch k := key.(type) {
+		case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
+		case []byte:
+			if len(k) < minSecret {
+				bad("the key %q of Options.Keys has %d bytes: use %d or more", id, len(k), minSecret)
+			}
+		default:
+			bad("the key %q of Options.Keys is a %T: use a public key or a []byte", id, key)
+		}
+	}
+	if o.Leeway < 0 || o.Leeway > 5*time.Minute {
+		bad("Options.Leeway is %v: use 0 to 5m", o.Leeway)
+	}
+	if o.Refresh < 0 || o.UnknownKey < 0 {
+		bad("Options.Refresh and Options.UnknownKey must not be negative")
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) fill() {
+	defaults := func(field *time.Duration, d time.Duration) {
+		if *field == 0 {
+			*field = d
+		}
+	}
+	defaults(&o.Refresh, time.Hour)
+	defaults(&o.UnknownKey, 30*time.Second)
+	if o.SubscribeClaim == "" {
+		o.SubscribeClaim = "subscribe"
+	}
+	if o.PublishClaim == "" {
+		o.PublishClaim = "publish"
+	}
+	if o.Client == nil {
+		o.Client = http.DefaultClient
+	}
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+}
+
+// keys returns the function that finds the key of a token. ctx ends fetching.
+func (o *Options) keys(ctx context.Context) (jwt.Keyfunc, error) {
+	if o.JWKS == "" {
+		return o.given, nil
+	}
+	client := *o.Client
+	client.Transport = bounded{client.Transport}
+	late := false
+	k, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{o.JWKS}, keyfunc.Override{
+		Client:                    &client,
+		HTTPTimeout:               fetchTimeout,
+		NoErrorReturnFirstHTTPReq: &late,
+		RateLimitWaitMax:          unknownKeyWait,
+		RefreshInterval:           o.Refresh,
+		RefreshUnknownKID:         rate.NewLimiter(rate.Every(o.UnknownKey), 1),
+		RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
+			return func(_ context.Context, err error) { o.Failed(err) }
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pushjwt: fetch the keys: %w", err)
+	}
+	return k.Keyfunc, nil
+}
+
+func (o *Options) given(t *jwt.Token) (any, error) {
+	id, _ := t.Header["kid"].(string)
+	if key, ok := o.Keys[id]; ok {
+		return key, nil
+	}
+	return nil, jwt.ErrTokenUnverifiable
+}
+
+// bounded bounds answers.
+type bounded struct{ base http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	base := b.base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	resp, err := base.RoundTrip(r)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, fetchBytes), resp.Body}
+	}
+	return resp, err
+}

@@ -1,0 +1,78 @@
+package pushws
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/http"
+
+	"github.com/coder/websocket"
+	"github.com/redline-go/redline/push"
+	"github.com/redline-go/redline/push/format"
+)
+
+// readLimit bounds what a client may send in one message, in bytes: a client has nothing to
+// say but control frames.
+const readLimit = 1 << 10
+
+// Handler returns a handler that serves the streams of h through WebSockets (RFC 6455). Each
+// event is a message: with the format "ndjson", which is the default, a text message with
+// the object; with "protobuf" a binary message with the Event of push/format/events.proto,
+// without its length. A sign of life is a ping; a client that does not answer it within
+// push.Options.WriteTimeout is gone.
+//
+// A page may connect if it has the same host as the handler, or if its origin is in
+// h.Origins; others get 403. Other answers than 101 are those of h. WebSockets need
+// HTTP/1.1: what comes by HTTP/2 gets 426 or 501.
+//
+// Each connection has the goroutine of its handler and one that reads, under any server.
+func Handler(h *push.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(h, w, r) })
+}
+
+// protocol is how the messages of a format travel.
+type protocol struct {
+	name, mediaType string
+	kind            websocket.MessageType
+	unframe         func([]byte) []byte
+}
+
+var protocols = []protocol{
+	{format.NDJSON.Name(), format.NDJSON.MediaType(), websocket.MessageText, unline},
+	{format.Protobuf.Name(), format.Protobuf.MediaType(), websocket.MessageBinary, unprefix},
+}
+
+// choose returns the protocol that a request names. false: it names another one.
+func choose(r *http.Request) (protocol, bool) {
+	name := r.URL.Query().Get("format")
+	if name == "" {
+		return protocols[0], true
+	}
+	for _, p := range protocols {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return protocol{}, false
+}
+
+func serve(h *push.Handler, w http.ResponseWriter, r *http.Request) {
+	p, ok := choose(r)
+	if !ok {
+		http.Error(w, "choose a format for WebSockets: ?format=ndjson or ?format=protobuf", http.StatusNotAcceptable)
+		return
+	}
+	s := newSocket(w, r, p, h.Origins)
+	r = r.Clone(s.ctx)
+	r.Header.Set("Accept", p.mediaType)
+	h.ServeHTTP(s, r)
+	s.end()
+}
+
+// unline removes the end of a line.
+func unline(p []byte) []byte { return bytes.TrimSuffix(p, []byte("\n")) }
+
+// unprefix removes the length of a message.
+func unprefix(p []byte) []byte {
+	_, n := binary.Uvarint(p)
+	return p[max(n, 0):]
+}

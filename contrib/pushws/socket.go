@@ -1,0 +1,148 @@
+package pushws
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// A socket is the response of a stream: each Write of the hub is a message. It has no Unwrap,
+// so that the hub serves it as it does on net/http.
+type socket struct {
+	w        http.ResponseWriter
+	r        *http.Request
+	protocol protocol
+	origins  []string
+	header   http.Header
+	refused  bool // the response is none of a stream
+	conn     *websocket.Conn
+	err      error // why there is no connection
+	deadline time.Time
+	last     []byte // the last message
+
+	ctx        context.Context // done when the client is gone, or the hub has cut it
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+	speaks     atomic.Bool   // the client sent a message
+	ping       chan struct{} // of capacity 1: an answer is awaited
+}
+
+func newSocket(w http.ResponseWriter, r *http.Request, p protocol, origins []string) *socket {
+	s := &socket{w: w, r: r, protocol: p, origins: origins, header: http.Header{}, ping: make(chan struct{}, 1)}
+	s.ctx, s.cancel = context.WithCancel(r.Context())
+	return s
+}
+
+// Header implements http.ResponseWriter.
+func (s *socket) Header() http.Header { return s.header }
+
+// WriteHeader implements http.ResponseWriter: the head of a stream opens the connection.
+func (s *socket) WriteHeader(status int) {
+	if s.refused || s.conn != nil || s.err != nil {
+		return
+	}
+	if status != http.StatusOK || s.r.Method == http.MethodHead {
+		s.refused = true
+		maps.Copy(s.w.Header(), s.header)
+		s.w.WriteHeader(status)
+		return
+	}
+	s.conn, s.err = websocket.Accept(s.w, s.r, &websocket.AcceptOptions{OriginPatterns: s.origins})
+	if s.err != nil {
+		return
+	}
+	s.conn.SetReadLimit(readLimit)
+	s.background.Go(s.read)
+}
+
+// read answers pings and closes until the client has left, or sends anything else.
+func (s *socket) read() {
+	defer s.cancel()
+	_, _, err := s.conn.Reader(s.ctx)
+	s.speaks.Store(err == nil)
+}
+
+// Write implements http.ResponseWriter.
+func (s *socket) Write(p []byte) (int, error) {
+	s.WriteHeader(http.StatusOK)
+	switch {
+	case s.refused:
+		return s.w.Write(p)
+	case s.err != nil:
+		return 0, s.err
+	}
+	message := s.protocol.unframe(p)
+	if len(message) == 0 {
+		s.beat()
+		return len(p), nil
+	}
+	s.last = message
+	ctx, cancel := context.WithDeadline(s.ctx, s.deadline)
+	defer cancel()
+	if err := s.conn.Write(ctx, s.protocol.kind, message); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// beat sends a ping, unless the last one has not been answered.
+func (s *socket) beat() {
+	select {
+	case s.ping <- struct{}{}:
+	default:
+		return
+	}
+	ctx, cancel := context.WithDeadline(s.ctx, s.deadline)
+	s.background.Go(func() {
+		defer cancel()
+		if s.conn.Ping(ctx) != nil {
+			s.cancel()
+		}
+		<-s.ping
+	})
+}
+
+// SetWriteDeadline is called through http.ResponseController: before each write, and by any
+// goroutine with a time of the past to cut the client.
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	if time.Until(t) <= 0 {
+		s.cancel()
+		return nil
+	}
+	s.deadline = t
+	return nil
+}
+
+// FlushError is called through http.ResponseController. Messages are flushed as they are
+// written; what matters is that the client is there.
+func (s *socket) FlushError() error { return errors.Join(s.err, context.Cause(s.ctx)) }
+
+// end ends the connection: in order, if the hub ended the stream in order.
+func (s *socket) end() {
+	defer s.background.Wait()
+	defer s.cancel()
+	switch {
+	case s.conn != nil && s.speaks.Load():
+		_ = s.conn.Close(websocket.StatusPolicyViolation, "send nothing here")
+	case s.conn != nil && s.ctx.Err() == nil:
+		_ = s.conn.Close(s.code(), "") // the client need not answer
+	case s.conn != nil:
+		_ = s.conn.CloseNow()
+	}
+}
+
+// code says why the stream has ended, from its last message, which is a bye: a client that
+// was too slow had better come back later, others can at once.
+func (s *socket) code() websocket.StatusCode {
+	if bytes.Contains(s.last, []byte("slow")) || bytes.Contains(s.last, []byte("memory")) {
+		return websocket.StatusTryAgainLater
+	}
+	return websocket.StatusGoingAway
+}
