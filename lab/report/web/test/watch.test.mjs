@@ -34,7 +34,7 @@ test("a mark that was crossed is in the charts of its figures", async () => {
   const of = (title) => page.locator("figure", { has: page.locator("figcaption b", { hasText: new RegExp(`^${title}$`) }) });
   assert.match(await of("Goroutines").locator("[data-plot] svg").textContent(), /goroutines-slope/);
   assert.doesNotMatch(await of("CPU").locator("[data-plot] svg").textContent(), /slope/);
-  assert.match(await page.locator("#marks td.broken").first().textContent(), /slope/);
+  assert.ok((await page.locator("#marks td.broken").allTextContents()).includes("goroutines-slope"));
   await close();
 });
 
