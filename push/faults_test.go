@@ -88,7 +88,7 @@ func count(r *bufio.Reader, most int) (n int) {
 }
 
 // TestTogether has many clients leave at once, and come back at once to a hub that has begun
-// anew: all learn of the gap.
+// anew: all learn about the gap.
 func TestTogether(t *testing.T) {
 	const clients = 200
 	hub := pushtest.Hub(t, push.Options{})
