@@ -22,7 +22,10 @@ func TestPush(t *testing.T) {
 		{"complete", func(h *spec.Subscribed) { h.Missed = 1 }},
 		{"complete", func(h *spec.Subscribed) { h.Duplicated = 1 }},
 		{"complete", func(h *spec.Subscribed) { h.Publish.Lost = 1 }},
-		{"published", func(h *spec.Subscribed) { h.Publish.Sent = 98 }},
+		{"", func(h *spec.Subscribed) { h.Publish.Sent = 98 }}, // two were due at the end of the window
+		{"published", func(h *spec.Subscribed) { h.Publish.Sent = 97 }},
+		{"", func(h *spec.Subscribed) { h.Publish.Due, h.Publish.Sent = 1000, 990 }},
+		{"published", func(h *spec.Subscribed) { h.Publish.Due, h.Publish.Sent = 1000, 989 }},
 		{"published", func(h *spec.Subscribed) { h.Publish.Sent, h.Publish.Due = 0, 0 }},
 		{"publish errors", func(h *spec.Subscribed) { h.Publish.Errors = map[string]uint64{"status": 1} }},
 	} {
