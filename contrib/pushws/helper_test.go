@@ -61,6 +61,9 @@ func open(t *testing.T, at, query string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if start := c.next(); start.Retry == 0 {
+		t.Fatalf("the stream begins with %+v", start)
+	}
 	return c
 }
 
