@@ -96,10 +96,18 @@ func TestWhoPushes(t *testing.T) {
 		subject, workload string
 		want              bool
 	}{
-		{"nethttp", "push-1k", true}, {"limit", "push-1k", true}, {"centrifuge", "push-topics", true}, {"chi", "push-1k", false},
-		{"redline-nethttp", "feed-64-10ms-json", true}, {"limit", "feed-64-10ms-json", false}, {"centrifuge", "feed-64-10ms-json", false},
-		{"fiber", "feed-64-10ms-json-tls", false}, {"fasthttp", "feed-1k-100ms-protobuf-tls", true},
-		{"centrifuge", "plaintext", false}, {"limit", "plaintext", true}, {"chi", "plaintext", true},
+		{"nethttp", "push-1k", true},
+		{"limit", "push-1k", true},
+		{"centrifuge", "push-topics", true},
+		{"chi", "push-1k", false},
+		{"redline-nethttp", "feed-64-10ms-json", true},
+		{"limit", "feed-64-10ms-json", false},
+		{"centrifuge", "feed-64-10ms-json", false},
+		{"fiber", "feed-64-10ms-json-tls", false},
+		{"fasthttp", "feed-1k-100ms-protobuf-tls", true},
+		{"centrifuge", "plaintext", false},
+		{"limit", "plaintext", true},
+		{"chi", "plaintext", true},
 	} {
 		s := &Subject{Name: test.subject, URL: "http://{addr}", control: true}
 		if got := s.serves(findWorkload(test.workload)); got != test.want {

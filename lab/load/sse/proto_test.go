@@ -36,9 +36,17 @@ func TestProto(t *testing.T) {
 		want   uint64
 		found  bool
 	}{
-		{"#2", 300, true}, {"#3", 1763721234567890123, true}, {"#4.ts", 1763721234567890123, true}, {"#4.seq", 17, true},
-		{"#6", 77, true}, {"#500", 42, true}, {"#7", 0, true},
-		{"#1", 0, false}, {"#5", 0, false}, {"#4.other", 0, false}, {"#8", 0, false},
+		{"#2", 300, true},
+		{"#3", 1763721234567890123, true},
+		{"#4.ts", 1763721234567890123, true},
+		{"#4.seq", 17, true},
+		{"#6", 77, true},
+		{"#500", 42, true},
+		{"#7", 0, true},
+		{"#1", 0, false},
+		{"#5", 0, false},
+		{"#4.other", 0, false},
+		{"#8", 0, false},
 	}
 	for _, test := range tests {
 		from, err := ParseSource(test.source)

@@ -222,8 +222,10 @@ func TestPublishTruth(t *testing.T) {
 			}
 			return []string{body}
 		}, func(_ *spec.Subscribed, p *spec.Published) bool { return p.Lost > 0 }},
-		"nothing at all": {func(int, string) []string { return nil },
-			func(l *spec.Subscribed, p *spec.Published) bool { return p.Lost > 0 && l.Quiet == 8 }},
+		"nothing at all": {
+			func(int, string) []string { return nil },
+			func(l *spec.Subscribed, p *spec.Published) bool { return p.Lost > 0 && l.Quiet == 8 },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			order := pushOf(t, &relay{tamper: test.tamper})

@@ -217,7 +217,7 @@ func TestTree(t *testing.T) {
 	close(started)
 	// A busy machine may be long in starting it.
 	later := 0
-	takeUntil(t, Options{PIDs: []int{x.pid}, Tree: true}, func(q *query.Profile) bool {
+	takeUntil(t, Options{PIDs: []int{x.pid}, Tree: true}, func(q *asked) bool {
 		select {
 		case later = <-second:
 		default:

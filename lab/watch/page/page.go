@@ -176,8 +176,10 @@ func (p *Page) table(s watch.Summary) web.Table {
 			r := one.Value
 			number := func(v float64) web.Cell { return web.Number(v, output.Format(f.Unit, v)) }
 			t.Rows = append(t.Rows, []web.Cell{
-				{Text: report.Line(one.Name)}, number(r.Min), number(r.Median), number(r.Max), number(r.Last), web.Number(float64(r.Samples), fmt.Sprint(r.Samples)),
-				{Text: report.Line(f.Source), Class: "wrap"}, {Text: report.Line(f.Meaning), Class: "wrap"},
+				{Text: report.Line(one.Name)},
+				number(r.Min), number(r.Median), number(r.Max), number(r.Last), web.Number(float64(r.Samples), fmt.Sprint(r.Samples)),
+				{Text: report.Line(f.Source), Class: "wrap"},
+				{Text: report.Line(f.Meaning), Class: "wrap"},
 			})
 		}
 	}

@@ -22,7 +22,10 @@ func TestPublished(t *testing.T) {
 	tests := []struct{ body, want string }{
 		{"x", "data: x\n\n"},
 		{`{"ts":1}`, "data: {\"ts\":1}\n\n"},
-		{"", ""}, {"a\nb", ""}, {"a\rb", ""}, {strings.Repeat("x", MaxPublish+1), ""},
+		{"", ""},
+		{"a\nb", ""},
+		{"a\rb", ""},
+		{strings.Repeat("x", MaxPublish+1), ""},
 	}
 	for _, test := range tests {
 		got, err := Published([]byte(test.body))

@@ -9,8 +9,6 @@ import (
 	"github.com/redline-go/redline/lab/diagnose/zoo/service"
 )
 
-const secrets = `(?i)(?:card|iban|token)=([0-9a-z]{4})[0-9a-z]*`
-
 func main() {
 	lines := make([]string, 300)
 	for i := range lines {
