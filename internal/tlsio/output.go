@@ -137,7 +137,12 @@ func (s *Session) schedule() {
 // pump runs on the loop.
 func (s *Session) pump(out *buf.Queue) error {
 	s.pumping = false
-	if s.behind() == 0 || s.conn.Pending() > 0 {
+	switch {
+	case s.conn.Pending() > 0:
+		return nil
+	case s.behind() == 0:
+		// A turn has encrypted all of it, and it was accepted at once: nobody else tells.
+		s.Drained()
 		return nil
 	}
 	s.begin(out)
