@@ -139,13 +139,10 @@ func (s *Session) pump(out *buf.Queue) error {
 	s.pumping = false
 	switch {
 	case s.conn.Pending() > 0:
-		return nil // Drained is next
+		return nil
 	case s.behind() == 0:
-		// A turn has encrypted the backlog, and the kernel has accepted it at once: the
-		// transport does not know that anybody waits for that.
-		if s.inner != nil && s.closing == nil {
-			s.inner.Drained()
-		}
+		// A turn has encrypted all of it, and it was accepted at once: nobody else tells.
+		s.Drained()
 		return nil
 	}
 	s.begin(out)

@@ -52,6 +52,9 @@ const sipEvery = 100 * time.Millisecond
 // that they do not read. The kernel doubles it.
 const slowBuffer = 4 << 10
 
+// bufferSize is how many bytes are read at a time.
+const bufferSize = 64 << 10
+
 // room returns how many bytes a slow subscriber reads at a time; 0: none, ever.
 func (b *book) room() int {
 	rate := b.config.Slow.Rate

@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	bufferSize    = 64 << 10
 	eventsPerPoll = 1024
 	longestWait   = int64(20 * time.Millisecond) // between checks of the context
 	refusedFor    = int64(2 * time.Second)       // without a standing subscriber if connections fail, until the run fails
