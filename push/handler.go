@@ -168,7 +168,7 @@ type refusal struct {
 func (h *Handler) refuse(header http.Header, r *refusal) (status int, text string) {
 	switch r.status {
 	case http.StatusServiceUnavailable:
-		seconds := max(int((h.hub.retryAfter(byeShutdown)).Seconds()+1), 1)
+		seconds := max(int(h.hub.retryAfter(byeShutdown).Seconds()+1), 1)
 		header.Set("Retry-After", strconv.Itoa(seconds))
 	case http.StatusMethodNotAllowed:
 		header.Set("Allow", allowed)

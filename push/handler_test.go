@@ -46,10 +46,11 @@ var certificate = sync.OnceValue(func() *tls.Config {
 	return &tls.Config{Certificates: s.TLS.Certificates}
 })
 
-// TestStreams has many streams of one HTTP/2 connection, one of which is not read.
+// TestStreams has many streams of one HTTP/2 connection, one of which is not read. There are
+// no signs of life, which would wake a stream that was forgotten.
 func TestStreams(t *testing.T) {
 	const n = 50
-	hub := pushtest.Hub(t, push.Options{QueueEvents: 1000})
+	hub := pushtest.Hub(t, push.Options{QueueEvents: 1000, Heartbeat: -1})
 	at := serve(t, &redline.Server{Native: hub.Handler(nil).Serve, TLSConfig: certificate()})
 	over := pushtest.NewTransport()
 	defer over.CloseIdleConnections()
@@ -93,20 +94,31 @@ func serve(t testing.TB, s *redline.Server) (url string) {
 	return scheme + addr.String()
 }
 
-// TestRedline runs the suite on the loops, native and mounted, on each transport.
+// TestRedline runs the suite on the loops of each transport.
 func TestRedline(t *testing.T) {
 	for _, transport := range []redline.Transport{redline.TransportUring, redline.TransportEpoll, redline.TransportStd} {
-		t.Run(string(transport)+"/native", func(t *testing.T) {
+		t.Run(string(transport), func(t *testing.T) {
 			pushtest.Handler(t, func(t *testing.T, h *push.Handler) string {
 				return serve(t, &redline.Server{Transport: transport, Native: h.Serve})
 			})
 		})
-		t.Run(string(transport)+"/mounted", func(t *testing.T) {
-			pushtest.Handler(t, func(t *testing.T, h *push.Handler) string {
-				mux := http.NewServeMux()
-				mux.Handle("/", h)
-				return serve(t, &redline.Server{Transport: transport, Handler: mux})
-			})
-		})
 	}
+}
+
+// TestMounted runs the suite with the http.Handler on the loops.
+func TestMounted(t *testing.T) {
+	pushtest.Handler(t, func(t *testing.T, h *push.Handler) string {
+		mux := http.NewServeMux()
+		mux.Handle("/", h)
+		return serve(t, &redline.Server{Handler: mux})
+	})
+}
+
+// TestGuest runs the suite with the native handler under net/http.
+func TestGuest(t *testing.T) {
+	pushtest.Handler(t, func(t *testing.T, h *push.Handler) string {
+		s := httptest.NewServer(redline.HandlerFunc(h.Serve))
+		t.Cleanup(s.Close)
+		return s.URL
+	})
 }

@@ -46,7 +46,7 @@ func TestMaxBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := h.Publish(context.Background(), Event{Topic: fmt.Sprint("t"), Data: make([]byte, 16<<10)}); err != nil {
+		if _, err := h.Publish(context.Background(), Event{Topic: "t", Data: make([]byte, 16<<10)}); err != nil {
 			t.Fatal(err)
 		}
 		if n := h.bytes.Load(); n > most {

@@ -18,8 +18,8 @@ import (
 // once and in order, or a gap where it does not.
 func TestModel(t *testing.T) {
 	runs := 2000
-	if testing.Short() {
-		runs = 300
+	if raceEnabled {
+		runs = 100 // the detector makes each ten times as long
 	}
 	for seed := range uint64(runs) {
 		if newModel(t, seed).run(); t.Failed() {
