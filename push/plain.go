@@ -36,6 +36,13 @@ func (p *plain) abort() {
 	_ = p.control.SetWriteDeadline(time.Unix(1, 0)) // what cannot be interrupted ends by itself
 }
 
+// finish keeps abort from touching a response whose handler has returned.
+func (p *plain) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isCut = true
+}
+
 // extend gives the client time to accept the next write, unless it was cut.
 func (p *plain) extend(d time.Duration) bool {
 	p.mu.Lock()
@@ -58,6 +65,7 @@ func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) err
 		return err
 	}
 	h.join(&p.subscriber, nil, j)
+	defer p.finish()
 	defer h.leave(&p.subscriber)
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close") // the deadline of the last write stays

@@ -259,3 +259,20 @@ func TestShutdown(t *testing.T) {
 		}
 	})
 }
+
+// TestCutAfterLeave closes the endpoint while its clients leave.
+func TestCutAfterLeave(t *testing.T) {
+	for range 20 {
+		serve(t, nil, func(s *site) {
+			var all []*client
+			for range 4 {
+				all = append(all, s.subscribe(nil, "topic=t"))
+			}
+			for _, c := range all {
+				c.resp.Body.Close()
+			}
+			_ = s.e.Close()
+			s.alone(0)
+		})
+	}
+}

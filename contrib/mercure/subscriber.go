@@ -3,9 +3,11 @@ package mercure
 import (
 	"context"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redline-go/redline/push"
@@ -81,9 +83,7 @@ func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error
 		}
 	}
 	e.handler.ServeHTTP(s, s.request(r, c))
-	if s.open {
-		e.ended(&s.member)
-	}
+	s.end()
 	return nil
 }
 
@@ -131,6 +131,9 @@ type response struct {
 	head      bool       // the method is HEAD
 	refused   bool       // this is not a stream
 	member    member
+
+	mu    sync.Mutex
+	ended bool // the handler is about to return
 }
 
 // Header implements http.ResponseWriter.
@@ -220,5 +223,23 @@ func (s *response) FlushError() error {
 	return s.control.Flush()
 }
 
-// SetWriteDeadline is called through http.ResponseController.
-func (s *response) SetWriteDeadline(t time.Time) error { return s.control.SetWriteDeadline(t) }
+// SetWriteDeadline is called through http.ResponseController, by any goroutine: also when the
+// hub cuts a client that has just left, whose response must not be touched any more.
+func (s *response) SetWriteDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return net.ErrClosed
+	}
+	return s.control.SetWriteDeadline(t)
+}
+
+// end follows the last Write.
+func (s *response) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	if s.open {
+		s.endpoint.ended(&s.member)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/redline-go/redline/push"
 	"github.com/valyala/fasthttp"
@@ -44,23 +45,47 @@ func head(from *fasthttp.RequestHeader) []byte {
 	return bytes.Clone(h.Header())
 }
 
-// A conn is a connection whose first bytes were read before.
+// A conn is a connection whose first bytes were read before. fasthttp gives its Conn to another
+// connection when this one was closed, and a hub may cut a client that has just left: so
+// deadlines are set only until then.
 type conn struct {
 	net.Conn
 	in     io.Reader
-	once   sync.Once
+	mu     sync.Mutex // not held while reading or writing, which Close interrupts
+	ended  bool
 	closed chan struct{}
 }
 
 func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 func (c *conn) Close() error {
-	err := net.ErrClosed
-	c.once.Do(func() {
-		err = c.Conn.Close()
-		close(c.closed)
+	return c.live(func() error {
+		c.ended = true
+		defer close(c.closed)
+		return c.Conn.Close()
 	})
-	return err
+}
+
+func (c *conn) SetDeadline(t time.Time) error {
+	return c.live(func() error { return c.Conn.SetDeadline(t) })
+}
+
+func (c *conn) SetReadDeadline(t time.Time) error {
+	return c.live(func() error { return c.Conn.SetReadDeadline(t) })
+}
+
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	return c.live(func() error { return c.Conn.SetWriteDeadline(t) })
+}
+
+// live calls f unless the connection was closed.
+func (c *conn) live(f func() error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return net.ErrClosed
+	}
+	return f()
 }
 
 // A listener accepts one connection, and ends when that has been closed.

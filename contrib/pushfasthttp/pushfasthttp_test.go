@@ -62,3 +62,20 @@ func TestKeepAlive(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// TestCutAfterLeave cuts clients that leave at the same moment: the library has given their
+// connections to others by then.
+func TestCutAfterLeave(t *testing.T) {
+	for range 50 {
+		hub := pushtest.Hub(t, push.Options{})
+		at := serve(t, pushfasthttp.Handler(hub.Handler(nil)))
+		var all []*pushtest.Stream
+		for range 4 {
+			all = append(all, pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}}))
+		}
+		for _, s := range all {
+			s.Close()
+		}
+		_ = hub.Close()
+	}
+}
