@@ -186,8 +186,11 @@ func (h *Hub) tell(reason string, skip bool) {
 	}
 }
 
-// receive takes the next event from the broker.
+// receive takes the next event from the broker. Its ID on the wire is its place, whatever ID
+// the publisher gave it: any node can resume from it, however old.
 func (h *Hub) receive(r Record) {
+	given := r.Event.ID
+	r.Event.ID = ""
 	m := h.newMessage(&r.Event)
 	defer m.release()
 	h.mu.Lock()
@@ -195,10 +198,10 @@ func (h *Hub) receive(r Record) {
 		h.mu.Unlock()
 		return
 	}
-	if c := &h.cluster; m.given && c.local[r.Event.ID] {
+	if c := &h.cluster; given != "" && c.local[given] {
 		// The subscribers here have it. For those that resume it is in the history.
-		delete(c.local, r.Event.ID)
-		h.seq, m.seq = r.Seq, r.Seq
+		delete(c.local, given)
+		h.seq, m.seq, m.event.ID = r.Seq, r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)
 		h.history.add(m)
 		h.mu.Unlock()
@@ -224,14 +227,10 @@ func (h *Hub) publishThrough(ctx context.Context, e Event) (Receipt, error) {
 	seq, repeated, err := h.broker.Publish(ctx, e)
 	switch {
 	case err == nil:
-		r := Receipt{ID: e.ID, Duplicate: repeated}
-		if r.ID == "" {
-			r.ID = epoch + "-" + strconv.FormatUint(seq, 10)
-		}
 		if repeated {
 			h.repeated.Add(1)
 		}
-		return r, nil
+		return Receipt{ID: epoch + "-" + strconv.FormatUint(seq, 10), Duplicate: repeated}, nil
 	case h.o.Isolated != DeliverLocally || ctx.Err() != nil:
 		return Receipt{}, fmt.Errorf("push: publish: %w", err)
 	}
@@ -271,7 +270,7 @@ const unplaced = ^uint64(0)
 // up may have. The locks of hub and shard are held.
 func (h *Hub) fetch(s *subscriber, until uint64) {
 	s.catching.fetching = true
-	seen, filters := s.seen, s.filters
+	seen, filters, epoch := s.seen, s.filters, h.era()
 	c := &h.cluster
 	c.work.Go(func() {
 		var got []Record
@@ -282,6 +281,11 @@ func (h *Hub) fetch(s *subscriber, until uint64) {
 			got, first, err = h.replay(seen, until, filters)
 			<-c.asking
 		case <-c.ctx.Done():
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if epoch != h.era() {
+			got, first, err = nil, 0, nil // of an order that has ended; its end was announced
 		}
 		h.fetched(s, until, got, first, err)
 	})
@@ -305,10 +309,8 @@ func (h *Hub) replay(after, until uint64, filters []string) (got []Record, first
 	return got, first, err
 }
 
-// fetched queues what the broker had.
+// fetched queues what the broker had. The lock is held.
 func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	c := s.catching
@@ -323,17 +325,15 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 		h.lose(s, first-1, "history")
 	}
 	for _, r := range got {
+		r.Event.ID = ""
 		m := h.newMessage(&r.Event)
-		m.seq = r.Seq
-		if !m.given {
-			m.event.ID = h.id(r.Seq)
-		}
+		m.seq, m.event.ID = r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)
 		s.append(m)
 		m.release()
 	}
 	if len(got) == 0 {
-		s.seen = max(s.seen, until)
+		s.seen = max(s.seen, min(until, h.seq))
 	}
 	s.sink.wake()
 }

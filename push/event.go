@@ -16,8 +16,9 @@ type Event struct {
 	Topic string
 	// ID identifies the event among all of the hub: a second event with an ID that the
 	// history holds is a duplicate, and is not published. It is what the client sends to
-	// resume. Empty: the event gets an ID from the hub. At most 255 bytes without control
-	// characters.
+	// resume. Empty: the event gets an ID from the hub. With a broker it only makes a second
+	// event with this ID a duplicate, and clients get the event's place in the broker's order
+	// instead. At most 255 bytes without control characters.
 	ID string
 	// Type says what the event is, for the client's code. It may be empty. At most 255 bytes
 	// without control characters; the prefix "hub:" is reserved.

@@ -1,0 +1,133 @@
+package pushnats
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// An embedded is a NATS server inside this process.
+type embedded struct {
+	server *server.Server
+	config server.JetStreamConfig
+	lock   *os.File
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// maxMemory bounds what the server keeps in memory, which is the state of consumers.
+const maxMemory = 64 << 20
+
+// embed starts a server whose data is in o.Dir.
+func embed(o *Options) (*embedded, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("pushnats: %w", err)
+	}
+	lock, err := lockDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := os.Hostname()
+	so := &server.Options{
+		ServerName: name + "-" + strconv.Itoa(os.Getpid()),
+		DontListen: true, NoSigs: true,
+		JetStream: true, StoreDir: o.Dir,
+		JetStreamMaxMemory: maxMemory,
+		JetStreamMaxStore:  o.MaxBytes + o.MaxBytes/4 + 64<<20, // the files' heads and indexes
+		MaxPayload:         int32(o.MaxEventBytes + head),
+		MaxPending:         64 << 20,
+		SyncAlways:         o.Sync == 0,
+		SyncInterval:       o.Sync,
+		PingInterval:       o.Ping, MaxPingsOut: 2,
+	}
+	if so.SyncAlways {
+		so.SyncInterval = 2 * time.Minute // of what is not an event
+	}
+	if o.Listen != "" {
+		if err := listen(so, o.Listen); err != nil {
+			_ = lock.Close()
+			return nil, err
+		}
+	}
+	if o.Configure != nil {
+		o.Configure(so)
+	}
+	s, err := server.NewServer(so)
+	if err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("pushnats: settings of the embedded server: %w", err)
+	}
+	s.SetLoggerV2(logger{o.Logger}, false, false, false)
+	e := &embedded{server: s, lock: lock, config: server.JetStreamConfig{
+		StoreDir: so.StoreDir, MaxMemory: so.JetStreamMaxMemory, MaxStore: so.JetStreamMaxStore,
+		SyncInterval: so.SyncInterval, SyncAlways: so.SyncAlways, Domain: so.JetStreamDomain,
+	}}
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		e.close()
+		return nil, fmt.Errorf("pushnats: the embedded server does not start: see the log, and check that %s is writable and that its port is free", o.Dir)
+	}
+	return e, nil
+}
+
+func listen(so *server.Options, address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("pushnats: Options.Listen: %w: use HOST:PORT", err)
+	}
+	if so.Port, err = strconv.Atoi(port); err != nil || so.Port < 0 || so.Port > 65535 {
+		return fmt.Errorf("pushnats: Options.Listen: port %q: use a number up to 65535", port)
+	}
+	if so.Port == 0 {
+		so.Port = server.RANDOM_PORT
+	}
+	so.Host, so.DontListen = host, false
+	return nil
+}
+
+// lockDir makes sure that one process uses a directory at a time.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("pushnats: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("pushnats: lock %s: %w: another process uses it; give each its own, or connect by Options.URL", dir, err)
+	}
+	return f, nil
+}
+
+var errDisabled = errors.New("the embedded server has stopped storing: free space on its disk")
+
+// revive lets a server store again that has given up because its disk was full.
+func (e *embedded) revive() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed || e.server.JetStreamEnabled() {
+		return nil
+	}
+	config := e.config
+	if err := e.server.EnableJetStream(&config); err != nil {
+		return errors.Join(errDisabled, err)
+	}
+	return nil
+}
+
+func (e *embedded) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+	_ = e.lock.Close()
+}
