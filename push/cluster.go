@@ -124,6 +124,14 @@ func (h *Hub) follow() {
 	}
 }
 
+// Ready reports whether the hub takes subscribers: it is not shut down, and has reached its
+// broker once.
+func (h *Hub) Ready() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.closed && (h.broker == nil || h.cluster.known)
+}
+
 // linked notes that the broker was reached, and returns where to follow from.
 func (h *Hub) linked(span Span) uint64 {
 	h.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/redline-go/redline"
@@ -14,11 +13,7 @@ import (
 
 // TestNetHTTP runs the suite on net/http's own server.
 func TestNetHTTP(t *testing.T) {
-	pushtest.Handler(t, func(t *testing.T, h *push.Handler) string {
-		s := httptest.NewServer(h)
-		t.Cleanup(s.Close)
-		return s.URL
-	})
+	pushtest.Handler(t, pushtest.Plain)
 }
 
 // serve runs a redline.Server until the end of the test.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/format"
 	"github.com/redline-go/redline/push/topic"
 )
@@ -189,10 +188,10 @@ var (
 
 // join adds a subscriber, which was admitted, to the shard of its loop, or to one for
 // net/http. Its sink must be set, and can be woken at once.
-func (h *Hub) join(s *subscriber, loop *redline.Loop, j *joining) {
+func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	sh := h.shard(loop)
+	sh := h.shard(on)
 	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
@@ -212,17 +211,17 @@ func (h *Hub) join(s *subscriber, loop *redline.Loop, j *joining) {
 
 // shard returns the shard of a loop, or without one those for net/http in turn. The lock is
 // held.
-func (h *Hub) shard(loop *redline.Loop) *shard {
-	if loop == nil {
+func (h *Hub) shard(on loop) *shard {
+	if on == nil {
 		h.turns++
 		return h.plain[h.turns%len(h.plain)]
 	}
 	for _, sh := range h.shards[len(h.plain):] {
-		if sh.loop.on == loop {
+		if sh.loop.on == on {
 			return sh
 		}
 	}
-	sh := newLoopShard(h, loop)
+	sh := newLoopShard(h, on)
 	h.shards = append(h.shards, sh)
 	return sh
 }
@@ -243,7 +242,8 @@ func (h *Hub) encoding(j *joining) uint8 {
 // says nothing, so that only new events are certain not to be repeated.
 func (h *Hub) resume(s *subscriber) *catchUp {
 	if s.lastID == "" {
-		s.seen = h.seq
+		s.seen, s.lastID = h.seq, h.id(h.seq)
+		s.state |= fresh
 		return nil
 	}
 	if m := h.history.ids[s.lastID]; m != nil {
@@ -257,8 +257,7 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 		return &catchUp{}
 	case !ours && h.foreign(s.lastID):
 		s.seen = 0
-		// What this epoch has dropped is part of the same gap.
-		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}, told: h.seq}
+		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}}
 	}
 	s.seen = h.seq
 	return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}

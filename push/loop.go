@@ -57,9 +57,9 @@ func (h *Hub) serveLooped(w http.ResponseWriter, j *joining) (ok bool, err error
 	return true, nil
 }
 
-func newLoopShard(h *Hub, loop *redline.Loop) *shard {
+func newLoopShard(h *Hub, on loop) *shard {
 	sh := &shard{hub: h}
-	sh.loop = &walk{sh: sh, on: loop, frames: make([]*frame, len(h.encodings))}
+	sh.loop = &walk{sh: sh, on: on, frames: make([]*frame, len(h.encodings))}
 	sh.loop.next = sh.loop.step
 	return sh
 }
@@ -86,9 +86,11 @@ func (l *looped) Gone(error) {
 var turns = sync.Pool{New: func() any { return new(turn) }}
 
 // Turn implements redline.Subscriber.
-func (l *looped) Turn(out *redline.Turn) {
+func (l *looped) Turn(t *redline.Turn) { l.turn(nativeTurn{t}) }
+
+func (l *looped) turn(out output) {
 	if f := l.shard.loop.direct(l); f != nil {
-		if !out.WriteFrame(f.onLoop()) {
+		if !out.write(f) {
 			l.keep([]*frame{f})
 		}
 		return
@@ -103,14 +105,14 @@ func (l *looped) Turn(out *redline.Turn) {
 	}()
 	l.shard.hub.turn(&l.subscriber, t)
 	for i, f := range t.frames {
-		if !out.WriteFrame(f.onLoop()) {
+		if !out.write(f) {
 			l.keep(slices.Clone(t.frames[i:]))
 			return
 		}
 	}
 	switch {
 	case t.done:
-		out.Close()
+		out.end()
 	case t.more:
 		l.on.Wake()
 	}
@@ -125,14 +127,14 @@ func (l *looped) keep(frames []*frame) {
 }
 
 // writeRest writes what was refused before, and reports whether nothing of it remains.
-func (l *looped) writeRest(out *redline.Turn) bool {
+func (l *looped) writeRest(out output) bool {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
 	if l.rest == nil {
 		return true
 	}
 	for i, f := range *l.rest {
-		if !out.WriteFrame(f.onLoop()) {
+		if !out.write(f) {
 			*l.rest = (*l.rest)[i:]
 			return false
 		}
@@ -140,6 +142,23 @@ func (l *looped) writeRest(out *redline.Turn) bool {
 	l.rest = nil
 	return true
 }
+
+// A loop is a [redline.Loop], except in tests.
+type loop interface {
+	Walk(next func() *redline.Subscription) bool
+	Later(d time.Duration, f func()) bool
+}
+
+// output is what a turn writes to: nativeTurn, except in tests.
+type output interface {
+	write(f *frame) bool
+	end()
+}
+
+type nativeTurn struct{ t *redline.Turn }
+
+func (n nativeTurn) write(f *frame) bool { return n.t.WriteFrame(f.onLoop()) }
+func (n nativeTurn) end()                { n.t.Close() }
 
 // A walk hands what is in the inbox of a shard to its subscribers, on their loop. The
 // shard's lock guards it.
@@ -153,7 +172,7 @@ func (l *looped) writeRest(out *redline.Turn) bool {
 // and have few subscribers, they are queued first, so that each subscriber gets one turn.
 type walk struct {
 	sh      *shard
-	on      *redline.Loop
+	on      loop
 	next    func() *redline.Subscription // step
 	walking bool                         // step is called, or about to be
 

@@ -38,7 +38,8 @@ type subscriber struct {
 type state uint8
 
 const (
-	greeted  state = 1 << iota // the start of the stream was sent
+	fresh    state = 1 << iota // it did not ask to resume
+	greeted                    // the start of the stream was sent
 	busy                       // output is on its way to the client (net/http)
 	due                        // it is in the walk's list
 	beat                       // it has to get a sign of life
@@ -134,9 +135,8 @@ func (s *subscriber) greet(t *turn) {
 	s.state |= greeted
 	h := s.shard.hub
 	position := ""
-	if s.lastID == "" {
-		position = h.id(s.seen)
-		s.lastID = position
+	if s.state&fresh != 0 {
+		position = s.lastID
 	}
 	start := s.encode(func(f format.Format) []byte { return f.AppendStart(nil, vary(h.o.Retry, 0.5), position) })
 	if len(start.bytes) > 0 {
@@ -155,15 +155,21 @@ func (s *subscriber) announce(t *turn) {
 	switch {
 	case s.queue != nil:
 		next := s.queue.items[s.queue.head].m
-		g.ID, g.To = h.id(next.seq-1), next.event.ID
+		g.ID = h.id(next.seq - 1)
+		if g.To == "" {
+			g.To = next.event.ID
+		}
 	case len(s.places) > 0 || s.bye != 0:
 		g.ID = h.id(s.seen)
-		g.To = g.ID
+		if g.To == "" {
+			g.To = g.ID
+		}
 	default:
 		return
 	}
 	c.gap = nil
 	s.gap(t, g)
+	s.lastID = g.ID
 }
 
 // drain moves messages from the queue to the turn, and announces what was dropped.
@@ -240,6 +246,7 @@ func (h *Hub) feed(s *subscriber) {
 		if c.gap == nil {
 			c.gap = &format.Gap{From: s.lastID, Reason: "history"}
 		}
+		c.gap.To = h.whole(lost, s.filters)
 	}
 	for _, m := range events {
 		s.append(m)
@@ -249,6 +256,14 @@ func (h *Hub) feed(s *subscriber) {
 		s.seen = h.seq
 		sh.enlist(s)
 	}
+}
+
+// whole returns the ID of the first event after a loss: from there on nothing is missing.
+func (h *Hub) whole(lost uint64, filters []string) string {
+	if next, _, _ := h.history.after(nil, lost, filters, 1, 0); len(next) > 0 {
+		return next[0].event.ID
+	}
+	return h.id(lost)
 }
 
 // append queues a message of the history.

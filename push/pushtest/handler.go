@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +55,14 @@ func Hub(t testing.TB, o push.Options) *push.Hub {
 	}
 	t.Cleanup(func() { _ = h.Close() })
 	return h
+}
+
+// Plain serves a handler by net/http until the end of the test, and returns its URL. It is a
+// [Mount].
+func Plain(t *testing.T, h *push.Handler) string {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // Publish publishes an event with data, and returns the receipt.

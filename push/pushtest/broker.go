@@ -1,0 +1,164 @@
+package pushtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/redline-go/redline/push"
+)
+
+// Broker tests whether a broker keeps what a hub needs of it. open returns one that has
+// no events; it is closed by the test's cleanup.
+func Broker(t *testing.T, open func(t *testing.T) push.Broker) {
+	t.Run("Order", func(t *testing.T) { testBrokerOrder(t, open(t)) })
+	t.Run("Repeated", func(t *testing.T) { testBrokerRepeated(t, open(t)) })
+	t.Run("Replay", func(t *testing.T) { testBrokerReplay(t, open(t)) })
+	t.Run("Cancel", func(t *testing.T) { testBrokerCancel(t, open(t)) })
+	t.Run("Hubs", func(t *testing.T) { testBrokerHubs(t, open(t)) })
+}
+
+func span(t *testing.T, b push.Broker) push.Span {
+	t.Helper()
+	s, err := b.Open(t.Context())
+	if err != nil || s.Epoch == "" {
+		t.Fatalf("Open: %+v, %v", s, err)
+	}
+	return s
+}
+
+func put(t *testing.T, b push.Broker, e push.Event) uint64 {
+	t.Helper()
+	seq, repeated, err := b.Publish(t.Context(), e)
+	if err != nil || repeated || seq == 0 {
+		t.Fatalf("Publish: %d, %v, %v", seq, repeated, err)
+	}
+	return seq
+}
+
+// testBrokerOrder has followers see all events of several publishers, in one order.
+func testBrokerOrder(t *testing.T, b push.Broker) {
+	const publishers, events = 4, 50
+	start := span(t, b).Last
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	var work sync.WaitGroup
+	var orders [3][]string
+	for i := range orders {
+		work.Go(func() {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			last := start
+			err := b.Follow(ctx, start, func(r push.Record) {
+				if r.Seq <= last {
+					t.Errorf("%d follows %d", r.Seq, last)
+				}
+				last = r.Seq
+				orders[i] = append(orders[i], fmt.Sprint(r.Seq, r.Event.Topic, string(r.Event.Data), r.Event.Type, r.Event.Key))
+				if len(orders[i]) == publishers*events {
+					cancel()
+				}
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("Follow: %v", err)
+			}
+		})
+	}
+	for p := range publishers {
+		work.Go(func() {
+			last := uint64(0)
+			for i := range events {
+				seq, _, err := b.Publish(ctx, push.Event{Topic: fmt.Sprint("t/", p), Data: []byte(fmt.Sprint(i)), Type: "y", Key: "k"})
+				if err != nil || seq <= last {
+					t.Errorf("Publish: %d after %d, %v", seq, last, err)
+				}
+				last = seq
+			}
+		})
+	}
+	work.Wait()
+	if len(orders[0]) != publishers*events || !slices.Equal(orders[0], orders[1]) || !slices.Equal(orders[0], orders[2]) {
+		t.Errorf("followers see %d, %d and %d events, or not the same", len(orders[0]), len(orders[1]), len(orders[2]))
+	}
+}
+
+func testBrokerRepeated(t *testing.T, b push.Broker) {
+	first := put(t, b, push.Event{Topic: "a", ID: "one"})
+	put(t, b, push.Event{Topic: "a", ID: "two"})
+	put(t, b, push.Event{Topic: "a"})
+	put(t, b, push.Event{Topic: "a"})
+	seq, repeated, err := b.Publish(t.Context(), push.Event{Topic: "a", ID: "one"})
+	if seq != first || !repeated || err != nil {
+		t.Errorf("got %d, %v, %v, want %d again", seq, repeated, err, first)
+	}
+	if s := span(t, b); s.Last < first+3 || s.First > first {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func testBrokerReplay(t *testing.T, b push.Broker) {
+	var at []uint64
+	for i := range 20 {
+		at = append(at, put(t, b, push.Event{Topic: fmt.Sprint("t/", i%4), Data: []byte(fmt.Sprint(i))}))
+	}
+	for _, c := range []struct {
+		after, until uint64
+		filters      []string
+		most         int
+		want         string
+	}{
+		{at[3], at[11], []string{"t/1"}, 99, "[5 9]"},
+		{at[3], at[11], []string{"t/*"}, 3, "[4 5 6]"},
+		{at[3], at[7], []string{"t/1", "**", "t/*"}, 99, "[4 5 6 7]"},
+		{at[15], at[19], []string{"t/3", "t/0"}, 99, "[16 19]"},
+		{at[19], at[19] + 5, []string{"**"}, 99, "[]"},
+		{at[0], at[19], []string{"none"}, 99, "[]"},
+	} {
+		got := []string{}
+		first, err := b.Replay(t.Context(), c.after, c.until, c.filters, func(r push.Record) bool {
+			got = append(got, string(r.Event.Data))
+			return len(got) < c.most
+		})
+		if err != nil || fmt.Sprint(got) != c.want || first > at[0] {
+			t.Errorf("%+v: got %v, oldest %d, %v", c, got, first, err)
+		}
+	}
+}
+
+func testBrokerCancel(t *testing.T, b push.Broker) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Follow(ctx, span(t, b).Last, func(push.Record) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Follow: %v", err)
+	}
+	if _, _, err := b.Publish(ctx, push.Event{Topic: "a"}); err == nil {
+		t.Error("Publish ignores its context")
+	}
+}
+
+// testBrokerHubs has a subscriber move from one hub to another, and beyond what the memory
+// of hubs holds.
+func testBrokerHubs(t *testing.T, b push.Broker) {
+	one := Hub(t, push.Options{Broker: b, History: push.History{Events: 3}})
+	two := Hub(t, push.Options{Broker: b, History: push.History{Events: 3}})
+	at, other := Plain(t, one.Handler(nil)), Plain(t, two.Handler(nil))
+	Until(t, "the hubs have reached the broker", func() bool { return one.Ready() && two.Ready() })
+	s := Open(t, at, on("t", "u"))
+	var last Message
+	for i := range 30 {
+		Publish(t, []*push.Hub{one, two}[i%2], []string{"t", "u"}[i%2], fmt.Sprint(i))
+		if i < 10 {
+			last = s.Want(fmt.Sprint(i))
+		}
+	}
+	s.Close()
+	s = Open(t, other, Query{Topics: []string{"t", "u"}, LastID: last.ID})
+	for i := 10; i < 30; i++ {
+		s.Want(fmt.Sprint(i))
+	}
+	Publish(t, one, "t", "live")
+	s.Want("live")
+}
