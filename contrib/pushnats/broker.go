@@ -72,6 +72,9 @@ func New(o Options) (*Broker, error) {
 		b.stop()
 		return nil, fmt.Errorf("pushnats: connect: %w", err)
 	}
+	if b.conn.IsConnected() {
+		b.connected(nil)
+	}
 	return b, nil
 }
 
@@ -103,6 +106,9 @@ func (b *Broker) stop() {
 func (b *Broker) connected(*nats.Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.link.Err() == nil {
+		return
+	}
 	b.link, b.broken = context.WithCancelCause(context.Background())
 }
 
@@ -150,9 +156,12 @@ func (b *Broker) Open(ctx context.Context) (push.Span, error) {
 	}
 	ctx, done := b.within(ctx)
 	defer done()
+	b.mu.Lock()
+	last := b.last // from before the state is read, which others may already have passed
+	b.mu.Unlock()
 	info, err := b.stream(ctx)
 	if err == nil {
-		err = b.admit(ctx, info)
+		err = b.admit(ctx, info, last)
 	}
 	if err != nil {
 		return push.Span{}, fmt.Errorf("pushnats: open stream %s: %w", b.o.Stream, reason(ctx, err))
@@ -233,19 +242,22 @@ const patience = 20
 
 // admit compares the stream with what this broker has seen of it. If its end is missing, the
 // stream gets a new epoch, which every node computes alike.
-func (b *Broker) admit(ctx context.Context, info *jetstream.StreamInfo) error {
+func (b *Broker) admit(ctx context.Context, info *jetstream.StreamInfo, last uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := epoch(info)
-	if at != b.epoch || info.State.LastSeq >= b.last {
+	switch at := epoch(info); {
+	case at != b.epoch:
 		b.epoch, b.last, b.behind = at, info.State.LastSeq, 0
+		return nil
+	case info.State.LastSeq >= last:
+		b.last, b.behind = max(b.last, info.State.LastSeq), 0
 		return nil
 	}
 	if b.behind++; info.Config.Replicas > 1 && b.behind < patience {
-		return fmt.Errorf("it ends at %d, and %d was seen: waiting for its leader", info.State.LastSeq, b.last)
+		return fmt.Errorf("it ends at %d, and %d was seen: waiting for its leader", info.State.LastSeq, last)
 	}
 	config := info.Config
-	config.Metadata = map[string]string{metadataEpoch: hexOf([]byte(at))}
+	config.Metadata = map[string]string{metadataEpoch: hexOf([]byte(b.epoch))}
 	updated, err := b.update(ctx, config)
 	if err != nil {
 		return err

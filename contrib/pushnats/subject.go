@@ -91,7 +91,7 @@ func topicOf(prefix, subj string) (string, error) {
 			segments[i] = ""
 			continue
 		}
-		if segments[i], ok = unescape(s); !ok || s == "" {
+		if segments[i], ok = unescape(s); !ok || s == "" || strings.Contains(s, "/") {
 			return "", errSubject
 		}
 	}
