@@ -150,7 +150,8 @@ func reason(ctx context.Context, err error) error {
 // stream has lost events that this broker has seen, so that no place means two events.
 func (b *Broker) Open(ctx context.Context) (push.Span, error) {
 	if b.inside != nil {
-		if err := b.inside.revive(); err != nil {
+		_ = b.inside.examine()
+		if err := b.inside.well(); err != nil {
 			return push.Span{}, fmt.Errorf("pushnats: open: %w", err)
 		}
 	}

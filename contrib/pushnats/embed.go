@@ -1,13 +1,14 @@
 package pushnats
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,8 +21,13 @@ type embedded struct {
 	config server.JetStreamConfig
 	lock   *os.File
 
-	mu     sync.Mutex
-	closed bool
+	reserve int64                  // free bytes without which storing is not started again
+	sick    atomic.Pointer[string] // why it cannot write
+
+	mu       sync.Mutex
+	closed   bool
+	tried    time.Time // when storing was started again, or was to be
+	examined time.Time
 }
 
 // maxMemory bounds what the server keeps in memory, which is the state of consumers.
@@ -67,7 +73,7 @@ func embed(o *Options) (*embedded, error) {
 		return nil, fmt.Errorf("pushnats: settings of the embedded server: %w", err)
 	}
 	s.SetLoggerV2(logger{o.Logger}, false, false, false)
-	e := &embedded{server: s, lock: lock, config: server.JetStreamConfig{
+	e := &embedded{server: s, lock: lock, reserve: int64(4*o.MaxEventBytes + 1<<20), config: server.JetStreamConfig{
 		StoreDir: so.StoreDir, MaxMemory: so.JetStreamMaxMemory, MaxStore: so.JetStreamMaxStore,
 		SyncInterval: so.SyncInterval, SyncAlways: so.SyncAlways, Domain: so.JetStreamDomain,
 	}}
@@ -107,20 +113,74 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-var errDisabled = errors.New("the embedded server has stopped storing: free space on its disk")
+// again is how often a server that cannot write is looked at.
+const again = time.Second
 
-// revive lets a server store again that has given up because its disk was full.
-func (e *embedded) revive() error {
+// well returns why the server cannot write, as far as it is known. Once a write has failed,
+// as on a full disk, the server refuses others without an answer, until its storage is
+// started again: well does that when there is space.
+func (e *embedded) well() error {
+	if e.sick.Load() == nil {
+		return nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || e.server.JetStreamEnabled() {
-		return nil
+	sick := e.sick.Load()
+	if sick == nil || e.closed || time.Since(e.tried) < again {
+		return e.trouble()
+	}
+	e.tried = time.Now()
+	if free, err := space(e.config.StoreDir); err != nil || free < e.reserve {
+		return e.trouble()
+	}
+	if err := e.server.ShutdownJetStream(); err != nil {
+		return err
 	}
 	config := e.config
 	if err := e.server.EnableJetStream(&config); err != nil {
-		return errors.Join(errDisabled, err)
+		return fmt.Errorf("start storing again: %w", err)
+	}
+	e.sick.Store(nil)
+	return nil
+}
+
+func (e *embedded) trouble() error {
+	if sick := e.sick.Load(); sick != nil {
+		return fmt.Errorf("the embedded server cannot write: %s: free space on the disk of %s", *sick, e.config.StoreDir)
 	}
 	return nil
+}
+
+// examine looks for a cause when something has failed, and returns it.
+func (e *embedded) examine() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed || e.sick.Load() != nil || time.Since(e.examined) < again/10 {
+		return e.trouble()
+	}
+	e.examined = time.Now()
+	if !e.server.JetStreamEnabled() {
+		e.ail("storing is disabled")
+		return e.trouble()
+	}
+	for _, problem := range e.server.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		if problem.Type == server.HealthzErrorStream && strings.Contains(problem.Error, "write error") {
+			e.ail(problem.Error)
+			return e.trouble()
+		}
+	}
+	return nil
+}
+
+func (e *embedded) ail(why string) { e.sick.Store(&why) }
+
+// space returns how many bytes a file system has left.
+func space(dir string) (int64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
 func (e *embedded) close() {

@@ -20,6 +20,11 @@ func (b *Broker) Publish(ctx context.Context, e push.Event) (seq uint64, repeate
 	if err := context.Cause(ctx); err != nil {
 		return 0, false, fmt.Errorf("pushnats: %w", err)
 	}
+	if b.inside != nil {
+		if err := b.inside.well(); err != nil {
+			return 0, false, fmt.Errorf("pushnats: %w", err)
+		}
+	}
 	ack, err := b.js.PublishMsg(ctx, encode(b.o.Prefix, &e), jetstream.WithExpectStream(b.o.Stream))
 	switch {
 	case err == nil:
@@ -30,7 +35,13 @@ func (b *Broker) Publish(ctx context.Context, e push.Event) (seq uint64, repeate
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		err = fmt.Errorf("%w: JetStream is starting, has no leader, or its disk is full", err)
 	}
-	return 0, false, fmt.Errorf("pushnats: append to stream %s: %w", b.o.Stream, reason(ctx, err))
+	err = reason(ctx, err)
+	if b.inside != nil {
+		if cause := b.inside.examine(); cause != nil {
+			err = cause
+		}
+	}
+	return 0, false, fmt.Errorf("pushnats: append to stream %s: %w", b.o.Stream, err)
 }
 
 const (

@@ -6,9 +6,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline/contrib/pushnats"
 	"github.com/redline-go/redline/push"
@@ -43,7 +45,7 @@ func mount(t *testing.T, dir, size string) (resize func(string), ok bool) {
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	resize, ok := mount(t, dir, "3m")
-	o := pushnats.Options{Dir: dir}
+	o := pushnats.Options{Dir: dir, Timeout: time.Second, MaxEventBytes: 1 << 18}
 	if !ok {
 		t.Log("without the right to mount, the stream's limit takes the place of the disk's end: TestGap has what follows")
 		return
@@ -63,7 +65,7 @@ func TestDiskFull(t *testing.T) {
 		pushtest.Until(t, "the event is acknowledged", func() bool {
 			_, err := hub.Publish(t.Context(), e)
 			if err != nil {
-				if failed++; failed == 3 {
+				if failed++; strings.Contains(err.Error(), "free space") {
 					t.Logf("after %d events: %v", n, err)
 					resize("64m")
 				}
@@ -162,4 +164,39 @@ func TestPartition(t *testing.T) {
 		toBroker.set("up")
 	}
 	l.finish(fmt.Sprintf("partitioned %d times", cuts))
+}
+
+// TestServersKilled kills one of three nodes that hold the stream together, each with a server
+// inside, and starts it again with what is on its disk.
+func TestServersKilled(t *testing.T) {
+	var hosts []string // of this process alone: all of 127.0.0.0/8 is this machine
+	for i := range 3 {
+		hosts = append(hosts, fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()>>16&63, os.Getpid()>>8&255, os.Getpid()&63<<2+i+1))
+	}
+	env := func(i int) []string {
+		return []string{
+			roleEnv + "=member", dirEnv + "=" + filepath.Join(t.TempDir(), "data"), listenEnv + "=127.0.0.1:0",
+			urlEnv + "=" + hosts[i] + " " + strings.Join(hosts, " "),
+		}
+	}
+	var members []*process
+	var envs [][]string
+	var at []string
+	for i := range hosts {
+		envs = append(envs, env(i))
+		members = append(members, start(t, envs[i]))
+		at = append(at, members[i].at)
+	}
+	l := newLoad(t, events(300), at...)
+	l.publish("x")
+	kills := 2 * *scale
+	for i := range kills {
+		l.reached((i + 1) * 100 / (kills + 1))
+		members[i%3].kill()
+		acked := l.acked.Load()
+		l.until("the others go on", func() bool { return l.acked.Load() > acked+10 })
+		members[i%3] = start(t, envs[i%3])
+		l.set(i%3, members[i%3].at)
+	}
+	l.finish(fmt.Sprintf("%d nodes with their servers killed", kills))
 }

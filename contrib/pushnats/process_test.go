@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/redline-go/redline/contrib/pushnats"
 	"github.com/redline-go/redline/push"
@@ -27,8 +30,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(debugLog) // the faults are meant
-	role, ok := map[string]func() error{"broker": broker, "node": node}[os.Getenv(roleEnv)]
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the faults are meant
+	role, ok := map[string]func() error{"broker": broker, "node": node, "member": member}[os.Getenv(roleEnv)]
 	if !ok {
 		os.Exit(m.Run())
 	}
@@ -55,9 +58,29 @@ func broker() error {
 // ping is how often a silent connection of the tests is tested.
 const ping = 500 * time.Millisecond
 
-// node runs a hub until its input ends.
+// node runs a hub on an external broker until its input ends.
 func node() error {
-	b, err := pushnats.New(pushnats.Options{URL: os.Getenv(urlEnv), Ping: ping})
+	return run(pushnats.Options{URL: os.Getenv(urlEnv), Ping: ping})
+}
+
+// member runs a hub with one of three embedded servers, which hold the stream together: the
+// URL is the host of this one, and those of all.
+func member() error {
+	hosts := strings.Fields(os.Getenv(urlEnv))
+	return run(pushnats.Options{
+		Dir: os.Getenv(dirEnv), Replicas: 3, Sync: time.Second, Ping: ping,
+		Configure: func(so *server.Options) {
+			so.ServerName = hosts[0] // stays when the process does not
+			so.Cluster = server.ClusterOpts{Name: "redline", Host: hosts[0], Port: 6222}
+			for _, h := range hosts[1:] {
+				so.Routes = append(so.Routes, &url.URL{Scheme: "nats-route", Host: h + ":6222"})
+			}
+		},
+	})
+}
+
+func run(o pushnats.Options) error {
+	b, err := pushnats.New(o)
 	if err != nil {
 		return err
 	}
