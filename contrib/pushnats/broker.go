@@ -2,11 +2,11 @@ package pushnats
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -178,16 +178,21 @@ func (b *Broker) Open(ctx context.Context) (push.Span, error) {
 // digits, as the hub's own.
 const metadataEpoch = "redline-epoch"
 
-// epoch names a stream; one that somebody else has created by its time.
-func epoch(info *jetstream.StreamInfo) string {
-	if e := info.Config.Metadata[metadataEpoch]; len(e) == 16 {
-		return e
+// epoch returns the name of a stream's order, or "" if it has none yet.
+func epoch(info *jetstream.StreamInfo) string { return info.Config.Metadata[metadataEpoch] }
+
+// rename begins an epoch.
+func (b *Broker) rename(ctx context.Context, info *jetstream.StreamInfo, epoch string) (*jetstream.StreamInfo, error) {
+	config := info.Config
+	if config.Metadata = maps.Clone(config.Metadata); config.Metadata == nil {
+		config.Metadata = map[string]string{}
 	}
-	return hexOf([]byte(info.Config.Name + strconv.FormatInt(info.Created.UnixNano(), 10)))
+	config.Metadata[metadataEpoch] = epoch
+	return b.update(ctx, config)
 }
 
-func hexOf(b []byte) string {
-	sum := sha256.Sum256(b)
+func hexOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -195,17 +200,19 @@ func hexOf(b []byte) string {
 func (b *Broker) stream(ctx context.Context) (*jetstream.StreamInfo, error) {
 	s, err := b.js.Stream(ctx, b.o.Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		config := b.config()
-		config.Metadata = map[string]string{metadataEpoch: hexOf([]byte(rand.Text()))}
-		s, err = b.js.CreateStream(ctx, config)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was faster
-			s, err = b.js.Stream(ctx, b.o.Stream)
-		}
+		s, err = b.js.CreateStream(ctx, b.config()) // which succeeds if another node was faster
 	}
 	if err != nil {
 		return nil, err
 	}
 	info := s.CachedInfo()
+	if epoch(info) == "" {
+		// Servers of a cluster may not agree on the time for long, but all nodes see it now.
+		name := hexOf(info.Config.Name + strconv.FormatInt(info.Created.UnixNano(), 10))
+		if info, err = b.rename(ctx, info, name); err != nil {
+			return nil, err
+		}
+	}
 	config := b.config()
 	switch have := info.Config; {
 	case len(have.Subjects) != 1 || have.Subjects[0] != config.Subjects[0]:
@@ -257,9 +264,7 @@ func (b *Broker) admit(ctx context.Context, info *jetstream.StreamInfo, last uin
 	if b.behind++; info.Config.Replicas > 1 && b.behind < patience {
 		return fmt.Errorf("it ends at %d, and %d was seen: waiting for its leader", info.State.LastSeq, last)
 	}
-	config := info.Config
-	config.Metadata = map[string]string{metadataEpoch: hexOf([]byte(b.epoch))}
-	updated, err := b.update(ctx, config)
+	updated, err := b.rename(ctx, info, hexOf(b.epoch))
 	if err != nil {
 		return err
 	}

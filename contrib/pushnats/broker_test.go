@@ -118,10 +118,10 @@ func TestForeign(t *testing.T) {
 		header  nats.Header
 	}{
 		{"redline.good", nil},
-		{"redline.%", nil},                      // empty segment: no topic
-		{"redline.%2", nil},                     // an escape that is none
-		{"redline.%41", nil},                    // an escape that is not needed
-		{"redline.\x01", nil},                   // control character
+		{"redline.%", nil},    // empty segment: no topic
+		{"redline.%2", nil},   // an escape that is none
+		{"redline.%41", nil},  // an escape that is not needed
+		{"redline.\x01", nil}, // control character
 		{"redline.t", nats.Header{"Redline-Type": {"hub:gap"}}},
 		{"redline.t", nats.Header{"Redline-Key": {strings.Repeat("k", 256)}}},
 		{"redline.t", nats.Header{"redline-type": {"lower 100%"}}},
@@ -222,7 +222,8 @@ func TestLoss(t *testing.T) {
 	if err := js.DeleteStream(t.Context(), "REDLINE"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), config); err != nil { // as from an old copy
+	config.Metadata = map[string]string{"redline-epoch": first.Epoch} // as from an old copy
+	if _, err := js.CreateStream(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
 	second := span(t, witness)

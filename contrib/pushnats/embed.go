@@ -1,6 +1,7 @@
 package pushnats
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -20,6 +21,7 @@ type embedded struct {
 	server *server.Server
 	config server.JetStreamConfig
 	lock   *os.File
+	work   sync.WaitGroup
 
 	reserve int64                  // free bytes without which storing is not started again
 	sick    atomic.Pointer[string] // why it cannot write
@@ -67,6 +69,10 @@ func embed(o *Options) (*embedded, error) {
 	if o.Configure != nil {
 		o.Configure(so)
 	}
+	if so.Cluster.Port != 0 && so.DontListen {
+		_ = lock.Close()
+		return nil, errors.New("pushnats: a server in a cluster has to listen: set Options.Listen, such as to 127.0.0.1:0")
+	}
 	s, err := server.NewServer(so)
 	if err != nil {
 		_ = lock.Close()
@@ -77,8 +83,8 @@ func embed(o *Options) (*embedded, error) {
 		StoreDir: so.StoreDir, MaxMemory: so.JetStreamMaxMemory, MaxStore: so.JetStreamMaxStore,
 		SyncInterval: so.SyncInterval, SyncAlways: so.SyncAlways, Domain: so.JetStreamDomain,
 	}}
-	s.Start()
-	if !s.ReadyForConnections(30 * time.Second) {
+	e.work.Go(s.Start) // in a cluster it waits for the others, and nobody waits for it
+	if so.Cluster.Port == 0 && !s.ReadyForConnections(30*time.Second) {
 		e.close()
 		return nil, fmt.Errorf("pushnats: the embedded server does not start: see the log, and check that %s is writable and that its port is free", o.Dir)
 	}
@@ -189,5 +195,6 @@ func (e *embedded) close() {
 	e.closed = true
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
+	e.work.Wait()
 	_ = e.lock.Close()
 }

@@ -267,6 +267,7 @@ func (r *reader) note(m *pushtest.Message) {
 	}
 	if m.Gap != nil {
 		r.gaps++
+		r.reason = fmt.Sprintf("%+v", *m.Gap)
 	}
 	if m.Topic == "" {
 		return

@@ -68,7 +68,7 @@ func node() error {
 func member() error {
 	hosts := strings.Fields(os.Getenv(urlEnv))
 	return run(pushnats.Options{
-		Dir: os.Getenv(dirEnv), Replicas: 3, Sync: time.Second, Ping: ping,
+		Dir: os.Getenv(dirEnv), Listen: hosts[0] + ":0", Replicas: 3, Sync: time.Second, Ping: ping,
 		Configure: func(so *server.Options) {
 			so.ServerName = hosts[0] // stays when the process does not
 			so.Cluster = server.ClusterOpts{Name: "redline", Host: hosts[0], Port: 6222}
