@@ -28,6 +28,9 @@ type Loop struct {
 // continues, so other requests need not wait for the end of a long walk. The walks of a loop
 // follow each other in the order of the calls.
 //
+// A walk that waits for others takes memory: a publisher that is faster than the loop has to
+// put more into a walk instead of adding walks.
+//
 // It reports false, and next is never called, if the loop has ended. If it ends during a
 // walk, next is not called again: all its subscriptions are told that they are gone.
 func (l *Loop) Walk(next func() *Subscription) bool {

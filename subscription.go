@@ -88,6 +88,9 @@ func Subscribe(w http.ResponseWriter, sub Subscriber) (s *Subscription, err erro
 // the handler panics, or takes the connection over, sub is told that it is gone. A second
 // call in a handler panics, and so does a call beside [Ctx.Stream].
 //
+// Nothing bounds the time of the response but the client: it has to accept what is written as
+// Server.StallTimeout demands. ReadTimeout, WriteTimeout and IdleTimeout do not apply.
+//
 // [Server.Shutdown] waits for subscriptions, as it does for streams: [Server.Stopping] or
 // [Server.RegisterOnShutdown] is the time to close them.
 func (c *Ctx) Subscribe(sub Subscriber) *Subscription {

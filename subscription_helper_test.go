@@ -17,7 +17,8 @@ type pushing struct {
 	inside bool // a method is running
 	over   bool // Gone was called
 	ends   bool // the response is to end when the queue is empty
-	turns  int
+	panics bool
+	bound  int // of what may be unsent; 0 is none
 
 	sub *redline.Subscription
 }
@@ -46,10 +47,15 @@ func (p *pushing) Turn(t *redline.Turn) {
 	defer p.leave()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.turns++
+	if p.panics {
+		panic("on purpose")
+	}
 	for len(p.queue) > 0 {
 		if !t.WriteFrame(p.queue[0]) {
 			return
+		}
+		if n := t.Pending(); p.bound > 0 && n > p.bound+p.bound/2 {
+			p.t.Errorf("%d bytes are unsent", n)
 		}
 		p.queue = p.queue[1:]
 	}
@@ -68,6 +74,19 @@ func (p *pushing) Gone(err error) {
 	p.gone <- err
 }
 
+func (p *pushing) set(flag *bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*flag = true
+}
+
+// left is the length of the queue.
+func (p *pushing) left() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue)
+}
+
 // add queues frames, without waking anybody.
 func (p *pushing) add(frames ...*redline.Frame) {
 	p.mu.Lock()
@@ -77,9 +96,7 @@ func (p *pushing) add(frames ...*redline.Frame) {
 
 // end has the response end after what is queued, in the next turn.
 func (p *pushing) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ends = true
+	p.set(&p.ends)
 }
 
 // An audience is everybody who has subscribed to a server, by loop.

@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 // runServer serves a hub until its input ends. A line of input publishes one event of 40
 // bytes; any other asks for a collection of garbage.
 func runServer(kind string) {
-	hub, err := push.New(push.Options{Heartbeat: -1})
+	kind, delay, _ := strings.Cut(kind, " ")
+	wait, _ := time.ParseDuration(delay)
+	hub, err := push.New(push.Options{Heartbeat: -1, MaxDelay: wait})
 	if err != nil {
 		panic(err)
 	}
@@ -76,14 +78,40 @@ func BenchmarkBroadcast(b *testing.B) {
 		for _, n := range []int{1000, 5000} {
 			b.Run(fmt.Sprintf("%s/%d", kind, n), func(b *testing.B) {
 				for b.Loop() {
-					broadcast(b, kind, n)
+					broadcast(b, kind, n, 100*time.Millisecond)
 				}
 			})
 		}
 	}
 }
 
-func broadcast(b *testing.B, kind string, n int) {
+// BenchmarkCoalesced measures 200 events a second, which may wait 20 ms for company.
+func BenchmarkCoalesced(b *testing.B) {
+	for _, kind := range []string{"nethttp", "epoll", "uring"} {
+		b.Run(kind, func(b *testing.B) {
+			for b.Loop() {
+				broadcast(b, kind+" 20ms", 1000, 5*time.Millisecond)
+			}
+		})
+	}
+}
+
+// BenchmarkPublish measures a publish to nobody.
+func BenchmarkPublish(b *testing.B) {
+	hub, err := push.New(push.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer hub.Close()
+	e := push.Event{Topic: "t", Data: []byte("0123456789")}
+	for b.Loop() {
+		if _, err := hub.Publish(context.Background(), e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func broadcast(b *testing.B, kind string, n int, every time.Duration) {
 	name, args := os.Args[0], []string{}
 	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > 1 {
 		name, args = taskset, []string{"-c", "0", os.Args[0]}
@@ -127,19 +155,20 @@ func broadcast(b *testing.B, kind string, n int) {
 	ask("collect")
 	idle := resident(b, c.Process.Pid) - before
 	publish := func(times int) {
-		tick := time.NewTicker(100 * time.Millisecond)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for range times {
 			<-tick.C
 			fmt.Fprintln(in, "publish")
 		}
 	}
-	publish(10)
+	events := int(5 * time.Second / every)
+	publish(events / 5)
 	cpu := cpuTime(b, c.Process.Pid)
-	publish(50)
+	publish(events)
 	cpu = cpuTime(b, c.Process.Pid) - cpu
 	busy := resident(b, c.Process.Pid) - before
-	b.ReportMetric(float64(cpu.Microseconds())/50/float64(n), "cpu-us/event")
+	b.ReportMetric(float64(cpu.Microseconds())/float64(events)/float64(n), "cpu-us/event")
 	b.ReportMetric(float64(idle)/float64(n), "B-idle/subscriber")
 	b.ReportMetric(float64(busy)/float64(n), "B-busy/subscriber")
 }

@@ -55,6 +55,7 @@ type cluster struct {
 	local  map[string]bool
 	former counts        // of shards that are gone
 	asking chan struct{} // a place for each replay at a time
+	ahead  []*subscriber // they have seen more, on another node
 
 	mu      sync.Mutex // guards the changes
 	members uint64
@@ -154,8 +155,48 @@ func (h *Hub) linked(span Span) uint64 {
 	h.seq, h.history.forgotten = span.Last, span.Last
 	if again {
 		h.tell(reason, true)
+		h.overtake()
 	}
 	return h.seq
+}
+
+// maxAhead is by how many events a node may be behind another, and how many subscribers may
+// wait for it.
+const maxAhead = 10_000
+
+// awaits reports whether a subscriber that has seen a place that this hub has yet to receive
+// waits for it, because another node was faster. The lock is held.
+func (h *Hub) awaits(s *subscriber, seq uint64) bool {
+	c := &h.cluster
+	if len(c.ahead) >= maxAhead {
+		h.overtake()
+	}
+	if h.broker == nil || !c.known || seq-h.seq > maxAhead || len(c.ahead) >= maxAhead {
+		return false
+	}
+	s.seen = seq
+	c.ahead = append(c.ahead, s)
+	return true
+}
+
+// overtake lets those continue that were ahead and are not any more. The lock is held.
+func (h *Hub) overtake() {
+	c := &h.cluster
+	kept := c.ahead[:0]
+	for _, s := range c.ahead {
+		s.shard.mu.Lock()
+		switch {
+		case s.at < 0: // gone
+		case s.seen > h.seq:
+			kept = append(kept, s)
+		default:
+			s.catching.fetching = false
+			s.sink.wake()
+		}
+		s.shard.mu.Unlock()
+	}
+	clear(c.ahead[len(kept):])
+	c.ahead = kept
 }
 
 // unlinked notes that the broker was lost.
@@ -194,11 +235,8 @@ func (h *Hub) tell(reason string, skip bool) {
 	}
 }
 
-// receive takes the next event from the broker. Its ID on the wire is its place, whatever ID
-// the publisher gave it: any node can resume from it, however old.
+// receive takes the next event from the broker.
 func (h *Hub) receive(r Record) {
-	given := r.Event.ID
-	r.Event.ID = ""
 	m := h.newMessage(&r.Event)
 	defer m.release()
 	h.mu.Lock()
@@ -206,16 +244,18 @@ func (h *Hub) receive(r Record) {
 		h.mu.Unlock()
 		return
 	}
-	if c := &h.cluster; given != "" && c.local[given] {
+	if c := &h.cluster; m.own != "" && c.local[m.own] {
 		// The subscribers here have it. For those that resume it is in the history.
-		delete(c.local, given)
+		delete(c.local, m.own)
 		h.seq, m.seq, m.event.ID = r.Seq, r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)
 		h.history.add(m)
+		h.overtake()
 		h.mu.Unlock()
 		return
 	}
 	rec, posted := h.sequence(m, r.Seq)
+	h.overtake()
 	h.mu.Unlock()
 	h.deliver(m, &rec, posted)
 }
@@ -235,10 +275,11 @@ func (h *Hub) publishThrough(ctx context.Context, e Event) (Receipt, error) {
 	seq, repeated, err := h.broker.Publish(ctx, e)
 	switch {
 	case err == nil:
+		r := Receipt{ID: epoch + "-" + strconv.FormatUint(seq, 10), Duplicate: repeated}
 		if repeated {
 			h.repeated.Add(1)
 		}
-		return Receipt{ID: epoch + "-" + strconv.FormatUint(seq, 10), Duplicate: repeated}, nil
+		return r, nil
 	case h.o.Isolated != DeliverLocally || ctx.Err() != nil:
 		return Receipt{}, fmt.Errorf("push: publish: %w", err)
 	}
@@ -278,7 +319,7 @@ const unplaced = ^uint64(0)
 // up may have. The locks of hub and shard are held.
 func (h *Hub) fetch(s *subscriber, until uint64) {
 	s.catching.fetching = true
-	seen, filters, epoch := s.seen, s.filters, h.era()
+	seen, filters, epoch := s.seen, *s.filters, h.era()
 	c := &h.cluster
 	c.work.Go(func() {
 		var got []Record
@@ -333,7 +374,6 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 		h.lose(s, first-1, "history")
 	}
 	for _, r := range got {
-		r.Event.ID = ""
 		m := h.newMessage(&r.Event)
 		m.seq, m.event.ID = r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)

@@ -15,10 +15,9 @@ type Event struct {
 	// Topic is a name as package topic defines it. Required.
 	Topic string
 	// ID identifies the event among all of the hub: a second event with an ID that the
-	// history holds is a duplicate, and is not published. It is what the client sends to
-	// resume. Empty: the event gets an ID from the hub. With a broker it only makes a second
-	// event with this ID a duplicate, and clients get the event's place in the broker's order
-	// instead. At most 255 bytes without control characters.
+	// history holds, or that the broker knows, is a duplicate, and is not published. Without
+	// a broker it is also the ID that clients see and resume from; otherwise, or if it is
+	// empty, they see the hub's. At most 255 bytes without control characters.
 	ID string
 	// Type says what the event is, for the client's code. It may be empty. At most 255 bytes
 	// without control characters; the prefix "hub:" is reserved.
@@ -42,7 +41,7 @@ type Event struct {
 // subscriber several of whose patterns select the topic counts for each of them. With a
 // broker or MaxDelay, all of them are of that moment, and the former are 0.
 type Receipt struct {
-	ID        string // of the event
+	ID        string // of the event, as clients see it
 	Duplicate bool   // an event with this ID was published before; nothing was done
 	Delivered int    // subscribers to whom it goes at once
 	Queued    int    // subscribers that are behind, and get it later

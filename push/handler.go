@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,31 +46,103 @@ func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)
 	return &Handler{hub: h, authorize: authorize}
 }
 
-// Serve is the native handler. It is that of ServeHTTP: a stream costs no more.
-func (h *Handler) Serve(c *redline.Ctx) { redline.HTTP(h)(c) }
-
 // ServeHTTP implements http.Handler, under any server. On a redline.Server it returns at
 // once, and the loop of the connection serves the stream.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.cors(w.Header(), r)
-	if r.Method == http.MethodOptions {
-		w.Header().Set("Allow", allowed)
-		w.WriteHeader(http.StatusNoContent)
+	j, status, text := h.look(w.Header(), r)
+	if j != nil {
+		ok, err := h.hub.serveLooped(j, w.Header(), func(l *looped) (*redline.Subscription, error) { return redline.Subscribe(w, l) })
+		if !ok {
+			err = h.hub.servePlain(w, r, j)
+		}
+		if err == nil {
+			return
+		}
+		status, text = h.refuse(w.Header(), &refusal{http.StatusServiceUnavailable, err.Error()})
+	}
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write([]byte(text))
+	}
+}
+
+// Serve is the native handler, for a redline.Server. It does what ServeHTTP does, with less
+// memory for each subscriber.
+func (h *Handler) Serve(c *redline.Ctx) {
+	header := http.Header{}
+	r, err := request(c, h.authorize != nil)
+	if err != nil {
+		h.answer(c, header, http.StatusBadRequest, "the target is not a URL\n")
 		return
 	}
-	j, refused := h.parse(r)
-	if refused == nil && r.Method == http.MethodHead {
-		w.Header().Set("Content-Type", h.hub.encodings[j.encoding].MediaType())
-		return
+	j, status, text := h.look(header, r)
+	if j != nil {
+		_, err := h.hub.serveLooped(j, header, func(l *looped) (*redline.Subscription, error) {
+			set(c, header)
+			return c.Subscribe(l), nil
+		})
+		if err == nil {
+			return
+		}
+		status, text = h.refuse(header, &refusal{http.StatusServiceUnavailable, err.Error()})
 	}
-	if refused == nil {
-		if err := h.hub.serve(w, r, j); err != nil {
-			refused = &refusal{http.StatusServiceUnavailable, err.Error()}
+	h.answer(c, header, status, text)
+}
+
+// answer ends a native request that gets no stream.
+func (h *Handler) answer(c *redline.Ctx, header http.Header, status int, text string) {
+	set(c, header)
+	c.Status(status)
+	_, _ = c.WriteString(text) // not sent to HEAD; a client that has left needs no answer
+}
+
+// set copies the fields of a response. They are valid.
+func set(c *redline.Ctx, header http.Header) {
+	for name, values := range header {
+		for _, v := range values {
+			_ = c.AddHeader(name, v)
 		}
 	}
-	if refused != nil {
-		h.refuse(w, refused)
+}
+
+// request returns a native request as functions of the user expect it.
+func request(c *redline.Ctx, withContext bool) (*http.Request, error) {
+	u, err := url.ParseRequestURI(c.Target())
+	if err != nil {
+		return nil, err
 	}
+	r := &http.Request{
+		Method: c.Method(), URL: u, Proto: c.Proto(), Header: http.Header{}, Host: c.Host(),
+		RemoteAddr: c.RemoteAddr().String(), RequestURI: c.Target(), TLS: c.TLS(), Body: http.NoBody,
+	}
+	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)
+	c.VisitHeaders(func(name, value []byte) bool {
+		r.Header.Add(string(name), string(value))
+		return true
+	})
+	if withContext {
+		r = r.WithContext(c.Context())
+	}
+	return r, nil
+}
+
+// look decides about a request: it gets a stream, or an answer.
+func (h *Handler) look(header http.Header, r *http.Request) (j *joining, status int, text string) {
+	h.cors(header, r)
+	if r.Method == http.MethodOptions {
+		header.Set("Allow", allowed)
+		return nil, http.StatusNoContent, ""
+	}
+	j, refused := h.parse(r)
+	switch {
+	case refused != nil:
+		status, text = h.refuse(header, refused)
+		return nil, status, text
+	case r.Method == http.MethodHead:
+		h.hub.head(header, j)
+		return nil, http.StatusOK, ""
+	}
+	return j, 0, ""
 }
 
 const allowed = "GET, HEAD, OPTIONS"
@@ -80,21 +153,21 @@ type refusal struct {
 	text   string // what is wrong, and what to do
 }
 
-func (h *Handler) refuse(w http.ResponseWriter, r *refusal) {
-	header := w.Header()
+// refuse sets the fields of a refusal.
+func (h *Handler) refuse(header http.Header, r *refusal) (status int, text string) {
 	switch r.status {
 	case http.StatusServiceUnavailable:
-		seconds := max(int((h.hub.retryAfter(byeShutdown)).Seconds()+1), 1)
+		seconds := max(int(h.hub.retryAfter(byeShutdown).Seconds()+1), 1)
 		header.Set("Retry-After", strconv.Itoa(seconds))
 	case http.StatusMethodNotAllowed:
 		header.Set("Allow", allowed)
 	case http.StatusUnauthorized:
-		if header.Get("WWW-Authenticate") == "" {
-			header.Set("WWW-Authenticate", "Bearer")
-		}
+		header.Set("WWW-Authenticate", "Bearer")
 	}
 	header.Set("Cache-Control", "no-store")
-	http.Error(w, r.text, r.status)
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("X-Content-Type-Options", "nosniff")
+	return r.status, r.text + "\n"
 }
 
 // parse reads a request.
@@ -166,20 +239,11 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 }
 
 // head sets the fields of a response with a stream.
-func (h *Hub) head(header http.Header, s *subscriber) {
-	header.Set("Content-Type", h.encodings[s.encoding].MediaType())
+func (h *Hub) head(header http.Header, j *joining) {
+	header.Set("Content-Type", h.encodings[j.encoding].MediaType())
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	header.Add("Vary", "Accept")
-}
-
-// serve answers with a stream, in the way that the server offers. It returns when the
-// stream has ended, or at once.
-func (h *Hub) serve(w http.ResponseWriter, r *http.Request, j *joining) error {
-	if ok, err := h.serveLooped(w, j); ok {
-		return err
-	}
-	return h.servePlain(w, r, j)
 }
 
 // choose returns the encoding that a client asks for by name, or accepts most (RFC 9110,

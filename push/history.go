@@ -103,8 +103,8 @@ func (y *history) add(m *message) {
 	l.bytes += m.weight()
 	y.bytes += int64(m.weight() + overhead)
 	y.all = append(y.all, slot{m.seq, m})
-	if m.given {
-		y.ids[m.event.ID] = m
+	if m.own != "" {
+		y.ids[m.own] = m
 	}
 	for len(l.events) > keep.Events || l.bytes > keep.Bytes {
 		y.drop(l)
@@ -125,8 +125,8 @@ func (y *history) drop(l *topicLog) {
 	l.bytes -= m.weight()
 	l.gone = max(l.gone, m.seq)
 	y.bytes -= int64(m.weight() + overhead)
-	if m.given {
-		delete(y.ids, m.event.ID)
+	if m.own != "" {
+		delete(y.ids, m.own)
 	}
 	y.all[y.search(m.seq)].m = nil
 	y.gone++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -38,10 +39,15 @@ type Hub struct {
 	plain   []*shard // for net/http
 	turns   int      // which of them is next
 	fed     []*message
-	closed  bool
-	drained chan struct{} // closed when the last subscriber has left a closed hub
-	beating bool          // a timer calls tick
-	timer   *time.Timer
+	here    struct { // see present
+		id, era string
+		seq     uint64
+	}
+	relieved uint32 // tick at which relieve found nothing
+	closed   bool
+	drained  chan struct{} // closed when the last subscriber has left a closed hub
+	beating  bool          // a timer calls tick
+	timer    *time.Timer
 
 	limits  limits
 	cluster cluster
@@ -54,7 +60,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{})}
+	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{}), relieved: math.MaxUint32}
 	epoch := newEpoch()
 	h.epoch.Store(&epoch)
 	h.history = history{hub: h, ids: map[string]*message{}}
@@ -110,7 +116,7 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 		h.mu.Unlock()
 		return Receipt{}, ErrClosed
 	}
-	if m.given && h.history.ids[e.ID] != nil {
+	if m.own != "" && h.history.ids[e.ID] != nil {
 		h.mu.Unlock()
 		h.repeated.Add(1)
 		return Receipt{ID: e.ID, Duplicate: true}, nil
@@ -124,7 +130,8 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 // sequence gives a message its place, and posts it. The lock is held.
 func (h *Hub) sequence(m *message, seq uint64) (r Receipt, posted uint16) {
 	h.seq, m.seq = seq, seq
-	if !m.given {
+	if m.own == "" || h.broker != nil {
+		// Every node knows what a position means, and how far back it is.
 		m.event.ID = h.id(seq)
 	}
 	m.log = h.history.log(m.event.Topic)
@@ -192,7 +199,8 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sh := h.shard(on)
-	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, h.encoding(j)
+	filters := j.filters
+	s.shard, s.filters, s.lastID, s.encoding = sh, &filters, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	s.catching = h.resume(s)
@@ -207,6 +215,15 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	sh.mu.Unlock()
 	h.joined(s, j)
 	h.live()
+}
+
+// present is the position of now. Those who join at the same place share its memory. The
+// lock is held.
+func (h *Hub) present() string {
+	if h.here.id == "" || h.here.seq != h.seq || h.here.era != h.era() {
+		h.here.id, h.here.seq, h.here.era = h.id(h.seq), h.seq, h.era()
+	}
+	return h.here.id
 }
 
 // shard returns the shard of a loop, or without one those for net/http in turn. The lock is
@@ -242,7 +259,7 @@ func (h *Hub) encoding(j *joining) uint8 {
 // says nothing, so that only new events are certain not to be repeated.
 func (h *Hub) resume(s *subscriber) *catchUp {
 	if s.lastID == "" {
-		s.seen, s.lastID = h.seq, h.id(h.seq)
+		s.seen, s.lastID = h.seq, h.present()
 		s.state |= fresh
 		return nil
 	}
@@ -255,6 +272,8 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 	case ours && seq <= h.seq:
 		s.seen = seq
 		return &catchUp{}
+	case ours && h.awaits(s, seq):
+		return &catchUp{fetching: true}
 	case !ours && h.foreign(s.lastID):
 		s.seen = 0
 		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}}

@@ -51,9 +51,9 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errFull
 	case h.bytes.Load()+subscriberBytes > h.o.MaxBytes:
 		err = errMemory
-	case j.address != "" && !take(l.addresses, j.address, h.o.MaxPerAddress, &s.address):
+	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, j.address, h.o.MaxPerAddress, &s.address):
 		err = errAddress
-	case j.user != "" && !take(l.users, j.user, h.o.MaxPerUser, &s.user):
+	case j.user != "" && h.o.MaxPerUser < unbounded && !take(l.users, j.user, h.o.MaxPerUser, &s.user):
 		give(l.addresses, &s.address)
 		err = errUser
 	}
@@ -108,6 +108,15 @@ func give(tallies map[string]*tally, from **tally) {
 func (h *Hub) relieve() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	before := h.bytes.Load()
+	if before <= h.o.MaxBytes || h.relieved == h.ticks.Load() {
+		return
+	}
+	defer func() {
+		if h.bytes.Load() == before { // there is nothing to free: not again for each event
+			h.relieved = h.ticks.Load()
+		}
+	}()
 	type waiting struct {
 		sh  *shard
 		s   *subscriber

@@ -36,17 +36,16 @@ const (
 	isGone
 )
 
-// serveLooped answers a request on a redline.Server. It reports false if w is of another
-// server.
-func (h *Hub) serveLooped(w http.ResponseWriter, j *joining) (ok bool, err error) {
+// serveLooped answers a request on a redline.Server. It reports false if subscribe cannot
+// be done, because the server is another one.
+func (h *Hub) serveLooped(j *joining, header http.Header, subscribe func(*looped) (*redline.Subscription, error)) (ok bool, err error) {
 	l := new(looped)
 	l.sink = l
 	if err := h.admit(&l.subscriber, j); err != nil {
 		return true, err
 	}
-	l.encoding = h.encoding(j)
-	h.head(w.Header(), &l.subscriber)
-	if l.on, err = redline.Subscribe(w, l); err != nil {
+	h.head(header, j)
+	if l.on, err = subscribe(l); err != nil {
 		h.withdraw(&l.subscriber)
 		return false, nil
 	}
@@ -270,7 +269,7 @@ func (w *walk) visit() *looped {
 // queue offers a subscriber the messages of the batch after some place.
 func (w *walk) queue(l *looped, after uint64) {
 	for _, m := range w.batch {
-		if m.seq > after && len(l.places) > 0 {
+		if m.seq > after && l.place.list != nil {
 			l.offer(m)
 		}
 	}

@@ -21,7 +21,7 @@ const overhead = 512
 // and all queues.
 type message struct {
 	event format.Event
-	given bool // the ID is the publisher's
+	own   string // the ID that the publisher gave
 	key   string
 	seq   uint64
 	at    int64 // on the hub's clock
@@ -50,7 +50,7 @@ func newFrame(b []byte) *frame { return &frame{bytes: b} }
 func (h *Hub) newMessage(e *Event) *message {
 	m := &message{
 		event:  format.Event{Topic: e.Topic, ID: e.ID, Type: e.Type, Data: bytes.Clone(e.Data)},
-		given:  e.ID != "",
+		own:    e.ID,
 		key:    e.Key,
 		at:     h.now(),
 		hub:    h,

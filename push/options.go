@@ -148,11 +148,14 @@ func (v value[T]) set(errs *[]error) {
 	}
 }
 
+// unbounded is the value of MaxPerAddress and MaxPerUser without a bound.
+const unbounded = 1 << 30
+
 const never = time.Duration(1<<63 - 1)
 
 // withDefaults returns the options with all fields set.
 func (o Options) withDefaults() (Options, error) {
-	const most = 1 << 30
+	const most = unbounded
 	var errs []error
 	for _, v := range []value[int]{
 		{name: "QueueEvents", field: &o.QueueEvents, fallback: 256, least: 1, most: 1 << 20},

@@ -62,7 +62,7 @@ func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) err
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close") // the deadline of the last write stays
 	}
-	h.head(w.Header(), &p.subscriber)
+	h.head(w.Header(), j)
 	w.WriteHeader(http.StatusOK)
 	if !p.send(nil) { // the head alone: the first event may be hours away
 		return nil

@@ -31,7 +31,7 @@ type shard struct {
 
 // A list holds the subscribers of one topic or pattern.
 type list struct {
-	filters      []string // its text alone, shared by its subscribers
+	filters      []string // its text alone
 	subs         []*subscriber
 	behind, full int
 }
@@ -56,18 +56,25 @@ func (sh *shard) add(s *subscriber) {
 
 // enlist makes a subscriber live: it gets what is published from now on.
 func (sh *shard) enlist(s *subscriber) {
-	s.places = make([]place, 0, len(s.filters))
-	for _, f := range s.filters {
+	for i, f := range *s.filters {
 		l := sh.index.Get(f)
 		if l == nil {
 			l = &list{filters: []string{f}}
 			sh.index.Put(f, l)
 		}
-		s.places = append(s.places, place{l, int32(len(l.subs))})
+		p := place{l, int32(len(l.subs))}
+		if i == 0 {
+			s.place = p
+		} else {
+			if s.others == nil {
+				s.others = new(make([]place, 0, len(*s.filters)-1))
+			}
+			*s.others = append(*s.others, p)
+		}
 		l.subs = append(l.subs, s)
 	}
-	if len(s.filters) == 1 {
-		s.filters = s.places[0].list.filters
+	if len(*s.filters) == 1 {
+		s.filters = &s.place.list.filters // which its subscribers share
 	}
 	s.count(1)
 }
@@ -76,15 +83,13 @@ func (sh *shard) enlist(s *subscriber) {
 // lists are walked from the end: then nobody is passed over.
 func (sh *shard) delist(s *subscriber) {
 	s.count(-1)
-	places := s.places
-	s.places = nil
-	for _, p := range places {
+	for p := range s.places() {
 		end := len(p.list.subs) - 1
 		last := p.list.subs[end]
 		p.list.subs[p.at] = last
-		for i := range last.places {
-			if last.places[i].list == p.list {
-				last.places[i].at = p.at
+		for q := range last.places() {
+			if q.list == p.list {
+				q.at = p.at
 			}
 		}
 		p.list.subs[end] = nil
@@ -93,6 +98,7 @@ func (sh *shard) delist(s *subscriber) {
 			sh.index.Delete(p.list.filters[0])
 		}
 	}
+	s.place, s.others = place{}, nil
 }
 
 // remove forgets a subscriber.

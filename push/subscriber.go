@@ -1,6 +1,7 @@
 package push
 
 import (
+	"iter"
 	"math"
 	"time"
 
@@ -19,9 +20,10 @@ type subscriber struct {
 	sink     sink
 	queue    *queue   // nil while nothing waits
 	catching *catchUp // nil when live
-	filters  []string
-	places   []place // in the index, while live
-	lastID   string  // asked for, or last delivered
+	filters  *[]string
+	place    place    // in the index, while live
+	others   *[]place // further ones, of a subscriber with several filters
+	lastID   string   // asked for, or last delivered
 	address  *tally
 	user     *tally
 	member   *Member // nil if nobody asks who is here
@@ -159,7 +161,7 @@ func (s *subscriber) announce(t *turn) {
 		if g.To == "" {
 			g.To = next.event.ID
 		}
-	case len(s.places) > 0 || s.bye != 0:
+	case s.place.list != nil || s.bye != 0:
 		g.ID = h.id(s.seen)
 		if g.To == "" {
 			g.To = g.ID
@@ -207,7 +209,7 @@ func (s *subscriber) drain(t *turn) {
 // settle ends the state of catching up when the subscriber is live and has no gap to
 // announce.
 func (s *subscriber) settle() {
-	if c := s.catching; c != nil && c.gap == nil && len(s.places) > 0 {
+	if c := s.catching; c != nil && c.gap == nil && s.place.list != nil {
 		s.catching = nil
 	}
 }
@@ -232,10 +234,10 @@ func (h *Hub) feed(s *subscriber) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	c := s.catching
-	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || len(s.places) > 0 {
+	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || s.place.list != nil {
 		return
 	}
-	events, lost, more := h.history.after(h.fed[:0], s.seen, s.filters, min(h.o.QueueEvents, 256), 256<<10)
+	events, lost, more := h.history.after(h.fed[:0], s.seen, *s.filters, min(h.o.QueueEvents, 256), 256<<10)
 	h.fed = events
 	if lost > c.told {
 		if h.broker != nil {
@@ -246,7 +248,7 @@ func (h *Hub) feed(s *subscriber) {
 		if c.gap == nil {
 			c.gap = &format.Gap{From: s.lastID, Reason: "history"}
 		}
-		c.gap.To = h.whole(lost, s.filters)
+		c.gap.To = h.whole(lost, *s.filters)
 	}
 	for _, m := range events {
 		s.append(m)
@@ -347,12 +349,27 @@ func (s *subscriber) setLevel(level uint8) {
 }
 
 func (s *subscriber) count(d int) {
-	for _, p := range s.places {
-		if s.level > 0 {
-			p.list.behind += d
-		}
+	if s.level == 0 {
+		return
+	}
+	for p := range s.places() {
+		p.list.behind += d
 		if s.level > 1 {
 			p.list.full += d
+		}
+	}
+}
+
+// places are those in the index.
+func (s *subscriber) places() iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		if s.place.list == nil || !yield(&s.place) || s.others == nil {
+			return
+		}
+		for i := range *s.others {
+			if !yield(&(*s.others)[i]) {
+				return
+			}
 		}
 	}
 }

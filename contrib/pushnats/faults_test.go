@@ -123,3 +123,22 @@ func TestClock(t *testing.T) {
 	s.Want(want...)
 	pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}, LastID: begin}).Want(want...)
 }
+
+// TestAhead resumes on a node that has yet to receive what the client has seen.
+func TestAhead(t *testing.T) {
+	b := open(t, pushnats.Options{})
+	hub := pushtest.Hub(t, push.Options{Broker: b})
+	pushtest.Until(t, "the hub is ready", hub.Ready)
+	at := pushtest.Plain(t, hub.Handler(nil))
+	epoch := span(t, b).Epoch
+	s := pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}, LastID: epoch + "-3"})
+	far := pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}, LastID: epoch + "-999999999"})
+	for i := range 5 {
+		pushtest.Publish(t, hub, "t", fmt.Sprint(i))
+	}
+	s.Want("3", "4")
+	if m := far.Next(); m.Gap == nil || m.Gap.Reason != "unknown-id" {
+		t.Errorf("a place that cannot be: %+v", m)
+	}
+	far.Want("0", "1", "2", "3", "4")
+}

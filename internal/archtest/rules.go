@@ -42,12 +42,13 @@ var Redline = Rules{
 		// The engine, from the ground up.
 		{Package: "~/internal/buf", Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/clock", Why: "base packages import nothing from this repository"},
+		{Package: "~/internal/serial", Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/sys", May: []string{"golang.org/x/sys/..."}, Raw: true, Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/http1/scan", May: []string{"golang.org/x/sys/cpu"}, Asm: true, Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/static", Why: "the response to a request for a file is decided without exchange or connection"},
 		{Package: "~/internal/learn", Why: "learning about handlers does not depend on what calls them"},
 		{
-			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf"},
+			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf", "~/internal/serial"},
 			Why: "handlers of net/http run on an exchange, whatever the protocol",
 		},
 		{Package: "~/internal/nethttptest", Tests: []string{"~", "golang.org/x/net/http2/hpack"}, Why: "the comparison with net/http uses only the public API"},
@@ -108,16 +109,18 @@ var Redline = Rules{
 		{Package: "~/certs", Why: "certificates are files for any server that takes a tls.Config"},
 		{Package: "~/tickets", Why: "sessions are resumed by any server that takes a tls.Config"},
 		{Package: "~/middleware/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
-		{Package: "~/push/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
+		{Package: "~/push/topic", Why: "the names of topics know no hub"},
+		{Package: "~/push/format", Tests: []string{"~/push/pushtest"}, Why: "formats only append to slices. Their tests use decoders that share no code with them"},
+		{Package: "~/push/...", May: []string{"~", "~/push/..."}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/client/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/examples/chi/...", May: []string{"github.com/go-chi/chi/v5/...", "~"}, Why: "an example uses the public API and the package that it demonstrates"},
-		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/certs", "~/tickets", "~/middleware", "~/push", "~/client"}, Why: "an example uses only the public API"},
+		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/certs", "~/tickets", "~/middleware", "~/push/...", "~/client"}, Why: "an example uses only the public API"},
 		{Package: "~/internal/archtest", Why: "the checker imports nothing from this repository"},
 
 		// The other modules.
 		{Package: "~/contrib/...", May: []string{"*", "~", "~/push/...", "~/middleware", "~/client", "~/contrib/..."}, Raw: true, Why: "an integration uses only the engine's public API"},
 		{Package: "~/conformance/...", May: []string{"*", "~", "~/conformance/..."}, Why: "suites that others wrote meet the engine as its users do"},
-		{Package: "~/peers/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
+		{Package: "~/peers/...", May: []string{"*", "~", "~/push/...", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
 	}, labRows...),
 	Requires: map[string][]string{
 		"go.mod": {"golang.org/x/sys", "golang.org/x/net"},
@@ -130,11 +133,13 @@ var Redline = Rules{
 	LongFiles:    map[string]string{},
 	BigPackages: map[string]string{
 		"internal/http1":                   "parser and session share code that neither exports",
+		"internal/transport/sockets":       "a loop and its connections share state that only one goroutine may use: a file for each of their subjects",
 		"internal/http2":                   "session and streams share one lock: a file for each of their subjects",
 		"lab/cmd/redline":                  "a file for each verb",
 		"lab/suite":                        "one comparison: a file for each kind of workload, and for each step from a subject to its figures",
 		"lab/gomem":                        "one process: a file for each part of its runtime that is read, and for each way to find it",
 		"lab/load/request":                 "one event loop: a file for each kind of connection and for each phase",
+		"push":                             "one hub: a file for each of its nouns, under the same locks",
 		"internal/transport/transporttest": "the suite's cases, a file for each subject, and the fake share sessions that check the contract",
 		".":                                "the public API is one package, with a file for each of its nouns",
 	},
@@ -148,7 +153,7 @@ var Redline = Rules{
 func transport(pkg string) Row {
 	return Row{
 		Package: pkg,
-		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/transport/sockets", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
+		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/transport/sockets", "~/internal/sys", "~/internal/buf", "~/internal/clock", "~/internal/serial"},
 		Tests:   []string{"~/internal/transport/transporttest"},
 		Why:     "transport never knows a protocol",
 	}

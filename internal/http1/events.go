@@ -8,6 +8,12 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
+// Idle reports whether the connection is between requests.
+func (s *Session) Idle() bool { return s.phase == inHead && s.w == nil }
+
+// Fresh reports whether no request has come yet.
+func (s *Session) Fresh() bool { return !s.used }
+
 // Quit ends an idle connection. If it has not had a request yet, it is ended only if fresh is
 // set.
 func (s *Session) Quit(fresh bool, _ *buf.Queue) error {

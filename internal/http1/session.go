@@ -44,7 +44,11 @@ type Session struct {
 
 	released bool // in was returned: all fed input is consumed
 
-	push   pushing
+	chunked bool                // the answer written by push is
+	last    bool                // the connection ends with it
+	calling bool                // a turn has been requested in this turn
+	push    exchange.Subscriber // writes the answer by turns; nil if none does
+
 	pushed atomic.Bool // phase is inPush
 	lost   atomic.Bool // set with mu held: Lost is called by another goroutine
 	mu     sync.Mutex
@@ -111,12 +115,6 @@ func (s *Session) state(state exchange.State) bool {
 	}
 	return false
 }
-
-// Idle reports whether the connection is between requests.
-func (s *Session) Idle() bool { return s.phase == inHead && s.w == nil }
-
-// Fresh reports whether no request has come yet.
-func (s *Session) Fresh() bool { return !s.used }
 
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {

@@ -21,25 +21,16 @@ var (
 	_ exchange.Subscribed = (*subscribed)(nil)
 )
 
-// pushing is what a session knows about a response that is written by turns.
-type pushing struct {
-	to      exchange.Subscriber // nil if there is none
-	chunked bool
-	last    bool // the connection ends with the response
-	asked   bool // a turn has been requested in this turn
-}
-
 // Subscribe implements exchange.Session.
 func (s *Session) Subscribe(_ *exchange.Exchange, to exchange.Subscriber) exchange.Subscribed {
-	s.push.to = to
+	s.push = to
 	return (*subscribed)(s)
 }
 
-// unsubscribe ends a subscription that was not opened: the handler has panicked, or has
-// taken the connection over.
+// unsubscribe tells the subscriber, if there is one, that it is gone.
 func (s *Session) unsubscribe(err error) {
-	if to := s.push.to; to != nil {
-		s.push = pushing{}
+	if to := s.push; to != nil {
+		s.push = nil
 		to.Gone(err)
 	}
 }
@@ -80,8 +71,7 @@ func (s *Session) subscribe() error {
 		s.unsubscribe(nil)
 		return err
 	}
-	p := &s.push
-	p.chunked, p.last = r.TakesTrailers, r.Close || x.Request.Close
+	s.chunked, s.last = r.TakesTrailers, r.Close || x.Request.Close
 	s.freeChunk(w)
 	s.w = nil
 	works.Put(w)
@@ -107,12 +97,11 @@ func (s *Session) Turn(out *buf.Queue) error {
 // turn lets the subscriber write. Lost first notes that the client has gone and then looks
 // at pushed, subscribe does it in the reverse order: so at least one of them sees the other.
 func (s *Session) turn() error {
-	p := &s.push
 	if s.lost.Load() {
 		return s.cutPush(exchange.ErrGone)
 	}
-	p.asked = false
-	verdict := p.to.Turn()
+	s.calling = false
+	verdict := s.push.Turn()
 	s.watch(s.out.Len())
 	switch verdict {
 	case exchange.End:
@@ -125,14 +114,12 @@ func (s *Session) turn() error {
 
 // endPush ends the response, and reading continues.
 func (s *Session) endPush() error {
-	p := s.push
-	if p.chunked {
+	if s.chunked {
 		s.out.Commit(AppendChunkTail(AppendLastChunk(s.out.Tail(8))))
 	}
-	s.endTurns()
+	s.endTurns(nil)
 	s.served()
-	p.to.Gone(nil)
-	if p.last || s.stopping() {
+	if s.last || s.stopping() {
 		return s.close()
 	}
 	s.phase = inHead
@@ -145,19 +132,18 @@ func (s *Session) endPush() error {
 
 // cutPush ends the response in such a way that the client can tell that it is incomplete.
 func (s *Session) cutPush(err error) error {
-	p := s.push
-	s.endTurns()
-	p.to.Gone(err)
-	if !p.chunked {
+	s.endTurns(err)
+	if !s.chunked {
 		return s.cut()
 	}
 	return s.close()
 }
 
-func (s *Session) endTurns() {
-	s.push = pushing{}
+// endTurns tells the subscriber that it is gone.
+func (s *Session) endTurns(err error) {
 	s.pushed.Store(false)
 	s.phase = inClose
+	s.unsubscribe(err)
 }
 
 // expiredPush decides about the client when the time for it to accept output has passed.
@@ -170,9 +156,7 @@ func (s *Session) expiredPush() error {
 	case !s.overdue():
 		return nil
 	}
-	p := s.push
-	s.endTurns()
-	p.to.Gone(exchange.ErrTimeout)
+	s.endTurns(exchange.ErrTimeout)
 	return s.cut()
 }
 
@@ -203,11 +187,11 @@ func (p *subscribed) Put(b []byte) bool {
 	case !p.takes(len(b)):
 		return false
 	}
-	if p.push.chunked {
+	if p.chunked {
 		p.out.Commit(AppendChunkHead(p.out.Tail(20), len(b)))
 	}
 	p.out.Write(b)
-	if p.push.chunked {
+	if p.chunked {
 		p.out.Commit(AppendChunkTail(p.out.Tail(2)))
 	}
 	return true
@@ -218,7 +202,7 @@ func (p *subscribed) PutFrame(f *exchange.Frame) bool {
 	if !p.takes(len(f.Body)) {
 		return false
 	}
-	if p.push.chunked {
+	if p.chunked {
 		p.out.Ref(f.Chunk)
 	} else {
 		p.out.Ref(f.Body)
@@ -235,8 +219,8 @@ func (p *subscribed) takes(n int) bool {
 	if unsent == 0 || n <= p.cfg.HighWater-unsent {
 		return true
 	}
-	if pending == 0 && !p.push.asked {
-		p.push.asked = true
+	if pending == 0 && !p.calling {
+		p.calling = true
 		(*Session)(p).requestTurn()
 	}
 	return false

@@ -288,7 +288,12 @@ func (s *Session) Turn(out *buf.Queue) error {
 		s.tellHelds()
 	}
 	s.takeTurns()
-	return s.leave(nil)
+	before := s.conn.Pending()
+	err := s.leave(nil)
+	if s.helds+s.crowds > 0 && before == 0 && s.unsent > 0 {
+		s.wake() // all of it may be accepted at once, and then nobody tells us
+	}
+	return err
 }
 
 // Slot implements exchange.Conn.

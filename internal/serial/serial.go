@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,12 +13,21 @@ type Loop struct {
 	todo    []func()
 	running bool
 	ended   bool
-	timers  map[*time.Timer]struct{} // of Later, not yet due
+	jobs    []job // of Later, the earliest last
+	timer   *time.Timer
+}
+
+// A job is a function that is not due yet.
+type job struct {
+	at time.Time
+	f  func()
 }
 
 // Walk calls next until more is false, and Turn of each result that is not nil. It reports
 // false if the loop has ended. After Close next is not called again.
 func (l *Loop) Walk(next func() (at interface{ Turn() bool }, more bool)) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.do(func() {
 		for more := true; more && !l.over(); {
 			var at interface{ Turn() bool }
@@ -35,18 +45,42 @@ func (l *Loop) Later(d time.Duration, f func()) bool {
 	if l.ended {
 		return false
 	}
-	if l.timers == nil {
-		l.timers = map[*time.Timer]struct{}{}
-	}
-	var t *time.Timer
-	t = time.AfterFunc(d, func() {
-		l.mu.Lock() // which also waits until t is set
-		delete(l.timers, t)
-		l.mu.Unlock()
-		l.do(f)
+	j := job{time.Now().Add(d), f}
+	at, _ := slices.BinarySearchFunc(l.jobs, j, func(a, b job) int {
+		if a.at.After(b.at) {
+			return -1
+		}
+		return 1
 	})
-	l.timers[t] = struct{}{}
+	if l.jobs = slices.Insert(l.jobs, at, j); at == len(l.jobs)-1 {
+		l.arm()
+	}
 	return true
+}
+
+// arm sets the timer for the earliest function. l.mu is held.
+func (l *Loop) arm() {
+	if len(l.jobs) == 0 {
+		return
+	}
+	d := time.Until(l.jobs[len(l.jobs)-1].at)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(d, l.fire)
+	} else {
+		l.timer.Reset(d)
+	}
+}
+
+// fire runs the functions that are due.
+func (l *Loop) fire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n := len(l.jobs) - 1; n >= 0 && time.Until(l.jobs[n].at) <= 0; n-- {
+		l.do(l.jobs[n].f)
+		l.jobs[n] = job{}
+		l.jobs = l.jobs[:n]
+	}
+	l.arm()
 }
 
 // Close ends the loop: functions that have not begun are not called. It does not wait for the
@@ -54,11 +88,10 @@ func (l *Loop) Later(d time.Duration, f func()) bool {
 func (l *Loop) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended, l.todo = true, nil
-	for t := range l.timers {
-		t.Stop()
+	l.ended, l.todo, l.jobs = true, nil, nil
+	if l.timer != nil {
+		l.timer.Stop()
 	}
-	l.timers = nil
 }
 
 func (l *Loop) over() bool {
@@ -67,10 +100,8 @@ func (l *Loop) over() bool {
 	return l.ended
 }
 
-// do runs f after those before it.
+// do runs f after those before it. l.mu is held.
 func (l *Loop) do(f func()) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.ended {
 		return false
 	}

@@ -24,6 +24,8 @@ type Buffers struct {
 	entries []bufEntry
 	slab    []byte
 	tailAt  *atomic.Uint32
+	ring    *Ring
+	group   uint16
 	size    int
 	stride  int
 	open    int // buffers that are in use by either side
@@ -52,7 +54,7 @@ const cacheLine = 64
 // NewBuffers registers n buffers, a power of two, of size bytes as a group of the ring.
 // None of them is given to the kernel yet: see Open.
 func (r *Ring) NewBuffers(group uint16, n, size int) (*Buffers, error) {
-	b := &Buffers{size: size, stride: size + cacheLine}
+	b := &Buffers{ring: r, group: group, size: size, stride: size + cacheLine}
 	page := os.Getpagesize()
 	index := (n*int(unsafe.Sizeof(bufEntry{})) + page - 1) / page * page
 	var err error
@@ -63,12 +65,43 @@ func (r *Ring) NewBuffers(group uint16, n, size int) (*Buffers, error) {
 	b.entries = unsafe.Slice((*bufEntry)(unsafe.Pointer(&b.mem[0])), n)
 	b.slab = b.mem[index:]
 	b.tailAt = (*atomic.Uint32)(unsafe.Pointer(&b.mem[unsafe.Offsetof(bufEntry{}.bid)]))
-	reg := bufReg{addr: uint64(uintptr(unsafe.Pointer(&b.mem[0]))), entries: uint32(n), group: group}
-	if err := r.register("buffer ring", registerPbuf, unsafe.Pointer(&reg), 1); err != nil {
+	if err := b.register(); err != nil {
 		b.Close()
 		return nil, err
 	}
 	return b, nil
+}
+
+func (b *Buffers) register() error {
+	reg := bufReg{addr: uint64(uintptr(unsafe.Pointer(&b.mem[0]))), entries: uint32(len(b.entries)), group: b.group}
+	return b.ring.register("buffer ring", registerPbuf, unsafe.Pointer(&reg), 1)
+}
+
+// Withdraw takes all buffers from the kernel, except those that completions of the ring name
+// which have not been handled: from here on it receives into none, until Offer. Both are
+// called with the ring's lock not held by anybody else, as Enter is.
+func (b *Buffers) Withdraw() error {
+	reg := bufReg{group: b.group}
+	return b.ring.register("buffer ring", withdrawPbuf, unsafe.Pointer(&reg), 1)
+}
+
+// Offer gives the kernel buffers again after Withdraw. used are those that completions name,
+// which are recycled later. If there are none, the memory of all is returned to the system, and
+// the kernel is given the first n.
+func (b *Buffers) Offer(n int, used map[uint16]bool) error {
+	opened := b.open
+	b.open, b.tail, b.entries[0].tail = 0, 0, 0
+	if len(used) == 0 {
+		opened = min(n, opened)
+		// It fails if the memory is locked: then it stays.
+		_ = unix.Madvise(b.mem[len(b.mem)-len(b.slab):], unix.MADV_DONTNEED)
+	}
+	for ; b.open < opened; b.open++ {
+		if id := uint16(b.open); !used[id] {
+			b.Recycle(id)
+		}
+	}
+	return b.register()
 }
 
 // Open gives the kernel up to n more buffers, and reports whether there were any.

@@ -50,6 +50,7 @@ const (
 
 	registerProbe = 8  // IORING_REGISTER_PROBE
 	registerPbuf  = 22 // IORING_REGISTER_PBUF_RING
+	withdrawPbuf  = 23 // IORING_UNREGISTER_PBUF_RING
 
 	offSQEs = 0x10000000 // IORING_OFF_SQES
 )

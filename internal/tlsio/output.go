@@ -137,7 +137,15 @@ func (s *Session) schedule() {
 // pump runs on the loop.
 func (s *Session) pump(out *buf.Queue) error {
 	s.pumping = false
-	if s.behind() == 0 || s.conn.Pending() > 0 {
+	switch {
+	case s.conn.Pending() > 0:
+		return nil // Drained is next
+	case s.behind() == 0:
+		// A turn has encrypted the backlog, and the kernel has accepted it at once: the
+		// transport does not know that anybody waits for that.
+		if s.inner != nil && s.closing == nil {
+			s.inner.Drained()
+		}
 		return nil
 	}
 	s.begin(out)

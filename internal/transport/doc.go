@@ -18,6 +18,9 @@
 // begins, and may no longer be the leader when it ends: it must not touch what belongs to
 // the loop. That is why a session receives everything it may use: in, out and its Conn.
 //
+// A [Turner] is called also when nothing has arrived, because there may be something to
+// send: by [Looped.Turn], and for many connections at once by [Loop.Walk].
+//
 // [Feeding] contains the calls that may wait, and are therefore allowed only within Feed.
 // [Closing] says how a connection is closed. Config.HighWater bounds the output that waits
 // for one client.

@@ -46,7 +46,7 @@ func (ndjson) AppendEvent(b []byte, e *Event) []byte {
 // appendCompact appends valid JSON on one line. Spaces stay unless there is a line break.
 func appendCompact(b, data []byte) []byte {
 	data = bytes.TrimSpace(data)
-	if bytes.IndexAny(data, "\r\n") < 0 {
+	if !bytes.ContainsAny(data, "\r\n") {
 		return append(b, data...)
 	}
 	line := bytes.NewBuffer(b)

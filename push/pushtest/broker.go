@@ -149,7 +149,10 @@ func testBrokerHubs(t *testing.T, b push.Broker) {
 	s := Open(t, at, on("t", "u"))
 	var last Message
 	for i := range 30 {
-		Publish(t, []*push.Hub{one, two}[i%2], []string{"t", "u"}[i%2], fmt.Sprint(i))
+		e := push.Event{Topic: []string{"t", "u"}[i%2], Data: []byte(fmt.Sprint(i)), ID: fmt.Sprint("id", i)}
+		if _, err := []*push.Hub{one, two}[i%2].Publish(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
 		if i < 10 {
 			last = s.Want(fmt.Sprint(i))
 		}

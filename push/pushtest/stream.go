@@ -2,6 +2,7 @@ package pushtest
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/url"
@@ -29,6 +30,7 @@ type Query struct {
 	Format string // "": sse
 	LastID string // sent as header
 	Header http.Header
+	Over   *http.Transport // shared by several streams; nil: one of its own
 }
 
 // URL returns the query's URL at an address.
@@ -54,8 +56,10 @@ func Open(t testing.TB, at string, q Query) *Stream {
 	if q.LastID != "" {
 		r.Header.Set("Last-Event-ID", q.LastID)
 	}
-	// A transport of its own, so that a closed stream leaves nothing behind.
-	transport := &http.Transport{DisableCompression: true}
+	transport := q.Over
+	if transport == nil {
+		transport = NewTransport()
+	}
 	give := time.AfterFunc(Patience, cancel)
 	resp, err := transport.RoundTrip(r)
 	give.Stop()
@@ -66,7 +70,9 @@ func Open(t testing.TB, at string, q Query) *Stream {
 	s.cancel = func() {
 		cancel()
 		resp.Body.Close()
-		transport.CloseIdleConnections()
+		if q.Over == nil {
+			transport.CloseIdleConnections()
+		}
 	}
 	t.Cleanup(s.cancel)
 	if resp.StatusCode != http.StatusOK {
@@ -152,6 +158,15 @@ func (s *Stream) Want(data ...string) (last Message) {
 	return last
 }
 
+// NewTransport returns a transport that trusts every server, and speaks HTTP/2 over TLS. A
+// stream has one of its own, so that it leaves nothing behind.
+func NewTransport() *http.Transport {
+	return &http.Transport{
+		DisableCompression: true, ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // servers of tests sign for themselves
+	}
+}
+
 // Refused sends a request that must not be answered with a stream, and returns the answer.
 func Refused(t testing.TB, method, at string, header http.Header) (status int, text string, got http.Header) {
 	t.Helper()
@@ -164,7 +179,7 @@ func Refused(t testing.TB, method, at string, header http.Header) (status int, t
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	transport := new(http.Transport)
+	transport := NewTransport()
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(r)
 	if err != nil {

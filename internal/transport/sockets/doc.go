@@ -21,6 +21,9 @@
 // may also leave its connection before Feed has returned: see leaver. Then it is no longer
 // the feeder, and has nothing but its hand.
 //
+// Code outside of any session also runs on the loop: next of a walk, and functions of Later,
+// see job.
+//
 // # Descriptors
 //
 // The number of a closed descriptor may be reused for another file. So the last holder of a

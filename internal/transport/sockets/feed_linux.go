@@ -268,12 +268,17 @@ func (l *Loop) settle(h *lead.Hand, c *Conn, err error) bool {
 	l.feeds--
 	c.hand = nil
 	c.flags &^= busy
-	if err == nil && c.Usual() && c.Watched&usual == usual {
-		// The common case: everything consumed, everything sent.
+	if err == nil && (c.Usual() && c.Watched&usual == usual || c.onlyPushed()) {
+		// The common cases: everything consumed, everything sent.
 		l.schedule(c, c.deadline.Load())
 		return true
 	}
 	return l.resolve(h, c, err)
+}
+
+// onlyPushed is like Usual for a connection that is written by turns, and not read.
+func (c *Conn) onlyPushed() bool {
+	return c.flags == 0 && c.own == paused && c.more() == nil && c.Watched&RdHup != 0
 }
 
 // resolve decides what happens next with a connection that is not being fed.

@@ -112,11 +112,15 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		l.later(m.job)
 		return true
 	}
-	c := m.c
-	if c.closed.Load() == dead {
+	if m.c.closed.Load() == dead {
 		m.drop()
 		return true
 	}
+	return l.deliverTo(h, m.c, m)
+}
+
+// deliverTo handles a message that is about a connection.
+func (l *Loop) deliverTo(h *lead.Hand, c *Conn, m message) bool {
 	switch m.kind {
 	case back:
 		// Its interest may have been removed meanwhile: there is no short cut.

@@ -120,7 +120,8 @@ func (l *Loop) walk(h *lead.Hand) bool {
 		w.hand = nil
 		if !more {
 			l.endWalk()
-		} else if here && !l.turn(h, c) {
+		}
+		if here && !l.turn(h, c) {
 			return false
 		}
 		if n%walkLook == 0 && clock.Refresh()-began >= int64(walkTime) {

@@ -1,6 +1,11 @@
 package transporttest
 
-import "net"
+import (
+	"bytes"
+	"net"
+
+	"github.com/redline-go/redline/internal/buf"
+)
 
 // below is the client's socket.
 func (c *client) below() net.Conn {
@@ -31,4 +36,20 @@ func (c *client) reset() {
 		c.e.Error(err)
 	}
 	nc.Close()
+}
+
+// echo consumes whole lines and sends them back.
+func echo(_ *session, in []byte, out *buf.Queue) (int, error) {
+	n := bytes.LastIndexByte(in, '\n') + 1
+	_, err := out.Write(in[:n])
+	return n, err
+}
+
+// line cuts the first line off, without its end.
+func line(in []byte) (l string, n int, ok bool) {
+	i := bytes.IndexByte(in, '\n')
+	if i < 0 {
+		return "", 0, false
+	}
+	return string(in[:i]), i + 1, true
 }

@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -55,6 +54,7 @@ type hooks struct {
 	eof     func(s *session, unread []byte, out *buf.Queue) error
 	expired func(s *session, out *buf.Queue) error
 	drained func(s *session)
+	turn    func(s *session, out *buf.Queue) error
 	lost    func(s *session, err error)
 	closed  func(s *session, err error)
 }
@@ -68,6 +68,8 @@ type session struct {
 	n        int // in the order of accepting
 	inside   atomic.Int32
 	losts    atomic.Int32
+	owed     atomic.Int64 // lines that turns have to say; the cases' own
+	said     int64        // that they have said
 	isClosed atomic.Bool
 	hijacked atomic.Bool
 	gone     chan struct{} // closed by Closed
@@ -113,6 +115,18 @@ func (s *session) Expired(out *buf.Queue) error {
 		return transport.ErrClosed
 	}
 	return s.hooks.expired(s, out)
+}
+
+// Turn implements [transport.Turner].
+func (s *session) Turn(out *buf.Queue) error {
+	defer s.enter("Turn")()
+	if out.Len() != 0 {
+		s.e.Error("Turn is called with a queue that is not empty")
+	}
+	if s.hooks.turn == nil {
+		return nil
+	}
+	return s.hooks.turn(s, out)
 }
 
 // Lost implements [transport.Session].
@@ -369,20 +383,4 @@ func openFiles() int {
 		return 0
 	}
 	return len(d)
-}
-
-// echo consumes whole lines and sends them back.
-func echo(_ *session, in []byte, out *buf.Queue) (int, error) {
-	n := bytes.LastIndexByte(in, '\n') + 1
-	_, err := out.Write(in[:n])
-	return n, err
-}
-
-// line cuts the first line off, without its end.
-func line(in []byte) (l string, n int, ok bool) {
-	i := bytes.IndexByte(in, '\n')
-	if i < 0 {
-		return "", 0, false
-	}
-	return string(in[:i]), i + 1, true
 }

@@ -37,7 +37,7 @@ func Run(t *testing.T, f Factory, limits Limits) {
 		t.Fatal(err)
 	}
 	l.Close()
-	for _, c := range slices.Concat(cases, stays, leaves) {
+	for _, c := range slices.Concat(cases, stays, leaves, walks) {
 		if limits.Secure != nil && plainOnly[c.name] != "" {
 			continue
 		}

@@ -1,8 +1,10 @@
 package uring
 
 import (
+	"fmt"
 	"syscall"
 
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport/sockets"
 )
@@ -89,7 +91,9 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 		p.end.Store(endOfStream)
 	case err == syscall.ENOBUFS:
 		// Open more buffers, if there are any; if not, some are free again by now.
-		d.buffers.Open(d.buffers.Opened())
+		if d.buffers.Open(d.buffers.Opened()) {
+			d.short = clock.Nano()
+		}
 	case err == syscall.ECANCELED || err == syscall.EINTR || err == syscall.EAGAIN:
 		// We have cancelled it, or the thread that started it has ended.
 	default:
@@ -115,6 +119,44 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	}
 	d.Watch(c, want)
 	return sockets.Event{}, false
+}
+
+// shrink returns the memory of buffers that were needed when many connections had sent
+// something at once. The kernel is given none meanwhile: should something arrive, its recv
+// ends for lack of buffers, and is started again.
+//
+//  1. The buffers are withdrawn: the kernel writes to none from here on.
+//  2. Completions so far are taken out of the ring, for Next to handle. If one of them names a
+//     buffer, nothing is returned this time.
+//  3. Buffers are offered again.
+func (d *driver) shrink() {
+	if d.stopped || d.failed || len(d.batch.ports) > 0 {
+		return
+	}
+	d.short = 0
+	if err := d.buffers.Withdraw(); err != nil {
+		d.loop.Log("withdraw buffers", err)
+		return
+	}
+	for d.hold(); d.ring.Overflown(); d.hold() {
+		if errno := d.ring.Enter(); errno != 0 && !again(errno) {
+			d.fail(errno)
+			return
+		}
+	}
+	used := map[uint16]bool{}
+	for i := range d.held {
+		if e := &d.held[i]; e.Flags&sys.CQEBuffer != 0 {
+			used[uint16(e.Flags>>16)] = true
+		}
+	}
+	if len(used) > 0 {
+		d.short = clock.Nano()
+	}
+	if err := d.buffers.Offer(d.first, used); err != nil {
+		d.failed = true
+		d.loop.Fail(fmt.Errorf("offer buffers: %w", err))
+	}
 }
 
 // polled handles the end of a poll: they are for one event each.

@@ -55,7 +55,8 @@
 //
 // A ring takes 82 KiB for its queues, and 256 KiB for the batch. It maps 8.2 MiB for
 // buffers: 256 KiB of these are used as soon as connections are busy, and the rest only
-// when these have run out. An idle connection has no buffer.
+// when these have run out: their memory is returned two seconds after that, when the loop
+// next does something. An idle connection has no buffer.
 //
 // Input that the kernel delivers for a connection that is not being fed is kept: at most 64
 // KiB, the limit of a multishot recv. Kernels before 6.17 do not support the limit: there a

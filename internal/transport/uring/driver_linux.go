@@ -27,9 +27,10 @@ type sizes struct {
 	completions uint32 // waiting; more of them wait in the kernel's memory
 	buffers     int    // less than completions, so that there is room for all
 	first       int    // buffers in use before these have run out
+	quiet       int64  // nanoseconds without a shortage of buffers before their memory is returned
 }
 
-var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 64}
+var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 64, quiet: 2e9}
 
 // A Transport is a transport whose loops are rings.
 type Transport = sockets.Transport
@@ -60,8 +61,11 @@ type driver struct {
 	batch   batch
 	held    []sys.CQE // completions taken from the ring, but not handled
 	stopped bool
-	failed  bool // the ring no longer works, and is not entered again
-	limits  bool // the kernel supports a limit for a multishot recv
+	failed  bool  // the ring no longer works, and is not entered again
+	first   int   // buffers in use before more were needed
+	quiet   int64 // see sizes
+	short   int64 // when there were too few buffers, on the clock's scale; 0 if no more than first are open
+	limits  bool  // the kernel supports a limit for a multishot recv
 
 	unsentFunc func(*sys.CQE)
 	clock      func() int64
@@ -79,7 +83,7 @@ func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
 		return nil, reason(err)
 	}
 	buffers.Open(z.first)
-	d := &driver{loop: l, ring: ring, buffers: buffers, clock: clock.Refresh, limits: limits()}
+	d := &driver{loop: l, ring: ring, buffers: buffers, clock: clock.Refresh, limits: limits(), first: z.first, quiet: z.quiet}
 	if d.batch.slab, err = sys.NewSlab(slabSize); err != nil {
 		d.Close()
 		sys.Close(ring.FD)
@@ -115,6 +119,9 @@ func (d *driver) Fetch() bool {
 	d.stuck = false
 	if d.ring.Queued() > 0 || len(d.backlog) > 0 || d.ring.Overflown() || !d.ring.Ready() && d.ring.Pending() {
 		d.enter()
+	}
+	if d.short != 0 && clock.Nano()-d.short > d.quiet {
+		d.shrink()
 	}
 	return len(d.ready) > 0 || len(d.heard) > 0 || len(d.held) > 0 || d.ring.Ready()
 }

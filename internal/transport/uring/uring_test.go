@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceTiny(t *testing.T) {
 	for _, z := range []sizes{
 		{requests: 1, completions: 2, buffers: 1, first: 1},
-		{requests: 4, completions: 4, buffers: 16, first: 1},
+		{requests: 4, completions: 4, buffers: 16, first: 1, quiet: 1},
 	} {
 		transporttest.Run(t, func(c transport.Config) (transport.Transport, error) {
 			return sockets.New(c, func(l *sockets.Loop) (sockets.Driver, error) {

@@ -1,0 +1,185 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// idle is a sink whose client reads nothing: nobody takes its turns.
+type idle struct{ subscriber }
+
+func (*idle) wake()  {}
+func (*idle) abort() {}
+
+func join(t *testing.T, h *Hub, filters ...string) (*idle, error) {
+	t.Helper()
+	s := new(idle)
+	s.sink = s
+	j := &joining{filters: filters, address: "192.0.2.1", user: "u"}
+	if err := h.admit(&s.subscriber, j); err != nil {
+		return nil, err
+	}
+	h.join(&s.subscriber, nil, j)
+	return s, nil
+}
+
+// TestMaxBytes: whatever is published to clients that read nothing, memory stays under its
+// ceiling, and those that are furthest behind go first.
+func TestMaxBytes(t *testing.T) {
+	const most = 4 << 20
+	h, err := New(Options{MaxBytes: most, QueueBytes: 64 << 20, QueueEvents: 1 << 16, Heartbeat: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	old, err := join(t, h, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var late *idle
+	for i := range 1000 {
+		if i == 20 {
+			if late, err = join(t, h, "t"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Publish(context.Background(), Event{Topic: "t", Data: make([]byte, 16<<10)}); err != nil {
+			t.Fatal(err)
+		}
+		if n := h.bytes.Load(); n > most {
+			t.Fatalf("%d bytes after %d events", n, i+1)
+		}
+		if old.bye != 0 && late != nil && late.bye == 0 && late.queue == nil {
+			t.Fatal("the one that is less far behind has lost its queue")
+		}
+	}
+	if st := h.Stats(); st.EndedMemory != 2 || old.bye != byeMemory || late.bye != byeMemory {
+		t.Errorf("got %+v", st)
+	}
+	for i := 0; ; i++ {
+		switch _, err := join(t, h, fmt.Sprint("own/", i)); {
+		case err == nil && i <= most/subscriberBytes:
+			continue
+		case err != errMemory:
+			t.Errorf("subscriber %d: %v", i, err)
+		}
+		break
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{
+		{QueueEvents: -1},
+		{QueueBytes: 1},
+		{MaxDelay: time.Hour},
+		{MaxBytes: 1},
+		{Policy: 9},
+		{Heartbeat: time.Nanosecond},
+		{Rules: []Rule{{Pattern: "**/a"}}},
+		{Rules: []Rule{{Pattern: "a", Policy: 9}}},
+	} {
+		if h, err := New(o); err == nil {
+			h.Close()
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+	h, err := New(Options{History: History{Events: -1}, Heartbeat: -1, Lifetime: -1, Spread: -1, MaxPerUser: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = h.Close()
+}
+
+func TestBadEvents(t *testing.T) {
+	h, err := New(Options{MaxEventBytes: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	long := string(make([]byte, 256))
+	for _, e := range []Event{
+		{},
+		{Topic: "a/*"},
+		{Topic: "a\n"},
+		{Topic: "a", Type: "hub:gap"},
+		{Topic: "a", Type: "x\ny"},
+		{Topic: "a", ID: "x\r"},
+		{Topic: "a", ID: " x"},
+		{Topic: "a", ID: "\xff"},
+		{Topic: "a", ID: long},
+		{Topic: "a", Key: long},
+		{Topic: "a", ID: h.id(7)},
+	} {
+		if _, err := h.Publish(context.Background(), e); !errors.Is(err, ErrBadEvent) {
+			t.Errorf("%.80q: %v", fmt.Sprint(e), err)
+		}
+	}
+	if _, err := h.Publish(context.Background(), Event{Topic: "a", Data: make([]byte, 11)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+}
+
+// TestClock: events become too old by the hub's clock, and an event of the past is as old as
+// it says.
+func TestClock(t *testing.T) {
+	h, err := New(Options{History: History{Age: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	publish := func(ago time.Duration) {
+		t.Helper()
+		e := Event{Topic: "t", Time: time.Now().Add(-ago)}
+		if _, err := h.Publish(context.Background(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(what string, n int) {
+		t.Helper()
+		h.mu.Lock()
+		h.history.expire(1)
+		h.mu.Unlock()
+		if got := h.Stats().Events; got != n {
+			t.Errorf("%s: %d events, want %d", what, got, n)
+		}
+	}
+	publish(0)
+	publish(30 * time.Second)
+	publish(-time.Hour)
+	held("new ones", 3)
+	publish(time.Hour)
+	held("an old one leaves no hole", 0)
+	publish(30 * time.Second)
+	publish(0)
+	h.clockSkew.Add(int64(40 * time.Second))
+	held("one is too old", 1)
+	h.clockSkew.Add(int64(time.Hour))
+	held("all are", 0)
+}
+
+// TestMaxTopics: of topics that are too many some are forgotten, and that is a gap for those
+// who may have missed something.
+func TestMaxTopics(t *testing.T) {
+	h, err := New(Options{MaxTopics: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for i := range 1000 {
+		if _, err := h.Publish(context.Background(), Event{Topic: fmt.Sprint("t/", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := h.Stats(); st.Topics != 10 || st.Events != 10 {
+		t.Errorf("got %+v", st)
+	}
+	if got := len(h.Topics("t/*")); got != 10 || len(h.Topics("none")) != 0 {
+		t.Errorf("%d topics", got)
+	}
+	if _, lost, _ := h.history.after(nil, 1, []string{"t/3"}, 10, 1000); lost == 0 {
+		t.Error("nothing is missing")
+	}
+}
