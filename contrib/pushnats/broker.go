@@ -40,7 +40,7 @@ var (
 )
 
 // New returns a broker. With Options.Dir it starts a server, and its errors are reported;
-// with Options.URL it begins to connect, and goes on until it succeeds. Call [Broker.Close]
+// with Options.URL it begins to connect, and tries until it succeeds. Call [Broker.Close]
 // after the hub's Shutdown or Close.
 func New(o Options) (*Broker, error) {
 	o, err := o.withDefaults()

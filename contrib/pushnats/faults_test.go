@@ -53,7 +53,7 @@ func TestBrokerKilled(t *testing.T) {
 	l.finish(fmt.Sprintf("broker killed %d times", kills))
 }
 
-// TestIsolated has a hub go on without its broker, which the clients are told.
+// TestIsolated has a hub deliver without its broker, which the clients are told.
 func TestIsolated(t *testing.T) {
 	dir := t.TempDir()
 	p := startBroker(t, dir, "127.0.0.1:0")

@@ -20,7 +20,7 @@ type Options struct {
 	URL string
 
 	// Listen is a host and port at which the embedded server serves other nodes, which name
-	// it as URL. Whoever reaches it can read and publish everything, unless Configure adds
+	// it as URL. Anyone who reaches it can read and publish everything, unless Configure adds
 	// TLS and users. Default: none; only this process is served.
 	Listen string
 	// Configure changes the settings of the embedded server before it starts, for TLS, users
