@@ -50,7 +50,7 @@ func embed(o *Options) (*embedded, error) {
 		DontListen: true, NoSigs: true,
 		JetStream: true, StoreDir: o.Dir,
 		JetStreamMaxMemory: maxMemory,
-		JetStreamMaxStore:  o.MaxBytes + o.MaxBytes/4 + 64<<20, // the files' heads and indexes
+		JetStreamMaxStore:  2*o.MaxBytes + 64<<20, // it reserves MaxBytes, for a moment twice if nodes of a cluster begin together
 		MaxPayload:         int32(o.MaxEventBytes + head),
 		MaxPending:         64 << 20,
 		SyncAlways:         o.Sync == 0,

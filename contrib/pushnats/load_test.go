@@ -181,13 +181,15 @@ type reader struct {
 	lastID                string
 	moves, read           int
 	holes, repeated, gaps int
-	reason                string // of the last end
+	gap                   pushtest.Gap // the last
+	reason                string       // of the last end
 }
 
 func (r *reader) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return fmt.Sprintf("read %d, next %v, %d holes, %d repeated or late, %d gaps, %d streams; the last ended with %q", r.read, r.next, r.holes, r.repeated, r.gaps, r.moves, r.reason)
+	return fmt.Sprintf("read %d, next %v, %d holes, %d repeated or late, %d gaps (%+v), %d streams; the last ended with %q",
+		r.read, r.next, r.holes, r.repeated, r.gaps, r.gap, r.moves, r.reason)
 }
 
 func (r *reader) complete(each int) bool {
@@ -267,7 +269,7 @@ func (r *reader) note(m *pushtest.Message) {
 	}
 	if m.Gap != nil {
 		r.gaps++
-		r.reason = fmt.Sprintf("%+v", *m.Gap)
+		r.gap = *m.Gap
 	}
 	if m.Topic == "" {
 		return
