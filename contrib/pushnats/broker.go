@@ -181,6 +181,10 @@ const metadataEpoch = "redline-epoch"
 // epoch returns the name of a stream's order, or "" if it has none yet.
 func epoch(info *jetstream.StreamInfo) string { return info.Config.Metadata[metadataEpoch] }
 
+// settled is how old a replicated stream has to be. When its nodes start together, each may
+// try to create and name it, and the last one wins.
+const settled = 5 * time.Second
+
 // rename begins an epoch.
 func (b *Broker) rename(ctx context.Context, info *jetstream.StreamInfo, epoch string) (*jetstream.StreamInfo, error) {
 	config := info.Config
@@ -212,6 +216,9 @@ func (b *Broker) stream(ctx context.Context) (*jetstream.StreamInfo, error) {
 		if info, err = b.rename(ctx, info, name); err != nil {
 			return nil, err
 		}
+	}
+	if info.Config.Replicas > 1 && info.TimeStamp.Sub(info.Created) < settled {
+		return nil, errors.New("it is new: waiting until all nodes see the same")
 	}
 	config := b.config()
 	switch have := info.Config; {

@@ -84,7 +84,8 @@ func run(o pushnats.Options) error {
 	if err != nil {
 		return err
 	}
-	hub, err := push.New(push.Options{Broker: b, History: push.History{Events: 16}})
+	// What was published while the broker was lost comes all at once: it must fit the queues.
+	hub, err := push.New(push.Options{Broker: b, History: push.History{Events: 16}, QueueEvents: 1 << 16, QueueBytes: 1 << 28})
 	if err != nil {
 		return err
 	}
