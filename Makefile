@@ -55,7 +55,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak full h2spec conformance-h2 mcp clients js gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak full push-faults h2spec conformance-h2 mcp clients js gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ soak: ## have hostile clients at the engine for SOAK (10m)
 
 full: ## run the engine's long tables whole on every transport, and bodies of a gibibyte
 	@go test -count=1 -timeout $(PATIENCE) . -full
+
+push-faults: ## kill nodes, brokers and disks of the push cluster, ten times as often as make test
+	@go test -v -count=1 -timeout $(PATIENCE) ./contrib/pushnats -run 'Killed|Disk|Partition' -scale 10
 
 h2spec: ## hold every transport against h2spec, in clear and over TLS
 	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -run '^TestH2spec$$' . -full

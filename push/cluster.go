@@ -55,6 +55,7 @@ type cluster struct {
 	local  map[string]bool
 	former counts        // of shards that are gone
 	asking chan struct{} // a place for each replay at a time
+	ahead  []*subscriber // they have seen more, on another node
 
 	mu      sync.Mutex // guards the changes
 	members uint64
@@ -154,8 +155,48 @@ func (h *Hub) linked(span Span) uint64 {
 	h.seq, h.history.forgotten = span.Last, span.Last
 	if again {
 		h.tell(reason, true)
+		h.overtake()
 	}
 	return h.seq
+}
+
+// maxAhead is by how many events a node may be behind another, and how many subscribers may
+// wait for it.
+const maxAhead = 10_000
+
+// awaits reports whether a subscriber that has seen a place that this hub has yet to receive
+// waits for it, because another node was faster. The lock is held.
+func (h *Hub) awaits(s *subscriber, seq uint64) bool {
+	c := &h.cluster
+	if len(c.ahead) >= maxAhead {
+		h.overtake()
+	}
+	if h.broker == nil || !c.known || seq-h.seq > maxAhead || len(c.ahead) >= maxAhead {
+		return false
+	}
+	s.seen = seq
+	c.ahead = append(c.ahead, s)
+	return true
+}
+
+// overtake lets those continue that were ahead and are not any more. The lock is held.
+func (h *Hub) overtake() {
+	c := &h.cluster
+	kept := c.ahead[:0]
+	for _, s := range c.ahead {
+		s.shard.mu.Lock()
+		switch {
+		case s.at < 0: // gone
+		case s.seen > h.seq:
+			kept = append(kept, s)
+		default:
+			s.catching.fetching = false
+			s.sink.wake()
+		}
+		s.shard.mu.Unlock()
+	}
+	clear(c.ahead[len(kept):])
+	c.ahead = kept
 }
 
 // unlinked notes that the broker was lost.
@@ -209,10 +250,12 @@ func (h *Hub) receive(r Record) {
 		h.seq, m.seq, m.event.ID = r.Seq, r.Seq, h.id(r.Seq)
 		m.log = h.history.log(m.event.Topic)
 		h.history.add(m)
+		h.overtake()
 		h.mu.Unlock()
 		return
 	}
 	rec, posted := h.sequence(m, r.Seq)
+	h.overtake()
 	h.mu.Unlock()
 	h.deliver(m, &rec, posted)
 }
@@ -276,7 +319,7 @@ const unplaced = ^uint64(0)
 // up may have. The locks of hub and shard are held.
 func (h *Hub) fetch(s *subscriber, until uint64) {
 	s.catching.fetching = true
-	seen, filters := s.seen, *s.filters
+	seen, filters, epoch := s.seen, *s.filters, h.era()
 	c := &h.cluster
 	c.work.Go(func() {
 		var got []Record
@@ -287,6 +330,11 @@ func (h *Hub) fetch(s *subscriber, until uint64) {
 			got, first, err = h.replay(seen, until, filters)
 			<-c.asking
 		case <-c.ctx.Done():
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if epoch != h.era() {
+			got, first, err = nil, 0, nil // of an order that has ended; its end was announced
 		}
 		h.fetched(s, until, got, first, err)
 	})
@@ -310,10 +358,8 @@ func (h *Hub) replay(after, until uint64, filters []string) (got []Record, first
 	return got, first, err
 }
 
-// fetched queues what the broker had.
+// fetched queues what the broker had. The lock is held.
 func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	c := s.catching
@@ -335,7 +381,7 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 		m.release()
 	}
 	if len(got) == 0 {
-		s.seen = max(s.seen, until)
+		s.seen = max(s.seen, min(until, h.seq))
 	}
 	s.sink.wake()
 }

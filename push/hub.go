@@ -277,6 +277,8 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 	case ours && seq <= h.seq:
 		s.seen = seq
 		return &catchUp{}
+	case ours && h.awaits(s, seq):
+		return &catchUp{fetching: true}
 	case !ours && h.foreign(s.lastID):
 		s.seen = 0
 		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}}
