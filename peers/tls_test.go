@@ -86,7 +86,7 @@ func TestTLS(t *testing.T) {
 // exchangeOver sends requests over the protocol.
 func exchangeOver(t *testing.T, p *process, roots *x509.CertPool, protocol string) {
 	t.Helper()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, NextProtos: []string{protocol}}, Protocols: new(http.Protocols)}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", NextProtos: []string{protocol}}, Protocols: new(http.Protocols)}
 	defer transport.CloseIdleConnections()
 	transport.Protocols.SetHTTP1(protocol != "h2")
 	transport.Protocols.SetHTTP2(protocol == "h2")

@@ -240,7 +240,7 @@ func (h *Hub) receive(r Record) {
 	m := h.newMessage(&r.Event)
 	defer m.release()
 	h.mu.Lock()
-	if r.Seq <= h.seq {
+	if r.Seq <= h.seq || h.closed {
 		h.mu.Unlock()
 		return
 	}

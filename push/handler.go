@@ -227,6 +227,9 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			return nil, &refusal{http.StatusUnauthorized, "say who you are: the request has no valid credentials"}
 		case err != nil:
 			return nil, &refusal{http.StatusForbidden, "you may not listen here"}
+		case slices.ContainsFunc(granted, func(g string) bool { return topic.CheckPattern(g) != nil }):
+			// Made of a name that a user has chosen, it could select anything.
+			return nil, &refusal{http.StatusForbidden, "you may not listen here: one of the topics that are granted is no topic and no pattern"}
 		case len(asked) == 0:
 			asked = granted
 		}
@@ -249,7 +252,19 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 	if len(filters) == 0 {
 		return nil, &refusal{http.StatusBadRequest, "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
 	}
-	return slices.Clip(filters), nil
+	return without(filters), nil
+}
+
+// without returns the filters that no other one covers: what several select would be looked for
+// several times.
+func without(filters []string) []string {
+	kept := make([]string, 0, len(filters))
+	for _, f := range filters {
+		if !slices.ContainsFunc(filters, func(g string) bool { return g != f && topic.Covers(g, f) }) {
+			kept = append(kept, f)
+		}
+	}
+	return slices.Clip(kept)
 }
 
 // head sets the fields of a response with a stream.

@@ -2,6 +2,7 @@ package push
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/redline-go/redline/push/topic"
@@ -9,6 +10,22 @@ import (
 
 // subscriberBytes is what a subscriber counts for in Options.MaxBytes.
 const subscriberBytes = 512
+
+// What a filter counts for beyond its text: each segment may be a node of the index. A subscriber
+// has freeBytes of that in subscriberBytes.
+const (
+	segmentBytes = 300
+	freeBytes    = 2 << 10
+)
+
+// weigh returns what a subscriber with these filters counts for in Options.MaxBytes.
+func weigh(filters []string) uint32 {
+	n := 0
+	for _, f := range filters {
+		n += len(f) + segmentBytes*(strings.Count(f, "/")+1)
+	}
+	return uint32(subscriberBytes + max(n-freeBytes, 0))
+}
 
 // limits counts subscribers.
 type limits struct {
@@ -49,7 +66,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errBroker
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
-	case h.bytes.Load()+subscriberBytes > h.o.MaxBytes:
+	case h.bytes.Load()+int64(weigh(j.filters)) > h.o.MaxBytes:
 		err = errMemory
 	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, j.address, h.o.MaxPerAddress, &s.address):
 		err = errAddress
@@ -62,7 +79,8 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		return err
 	}
 	l.count++
-	h.bytes.Add(subscriberBytes)
+	s.charged = weigh(j.filters)
+	h.bytes.Add(int64(s.charged))
 	return nil
 }
 
@@ -74,7 +92,7 @@ func (h *Hub) withdraw(s *subscriber) int {
 	give(l.addresses, &s.address)
 	give(l.users, &s.user)
 	l.count--
-	h.bytes.Add(-subscriberBytes)
+	h.bytes.Add(-int64(s.charged))
 	return l.count
 }
 

@@ -46,7 +46,11 @@ func (h *Hub) serveLooped(j *joining, header http.Header, subscribe func(*looped
 	}
 	h.head(header, j)
 	if l.on, err = subscribe(l); err != nil {
-		h.withdraw(&l.subscriber)
+		if h.withdraw(&l.subscriber) == 0 {
+			h.mu.Lock()
+			h.finish()
+			h.mu.Unlock()
+		}
 		return false, nil
 	}
 	h.join(&l.subscriber, l.on.Loop(), j)

@@ -181,11 +181,11 @@ func (t *Tokens) User(r *http.Request) string {
 	return claims.Subject
 }
 
-// Until returns when a request's token expires, or the zero time.
+// Until returns when a request's token expires: now, if it has just expired.
 func (t *Tokens) Until(r *http.Request) time.Time {
 	var claims jwt.RegisteredClaims
 	if t.Verify(r, &claims) != nil {
-		return time.Time{}
+		return time.Now()
 	}
 	return claims.ExpiresAt.Time
 }

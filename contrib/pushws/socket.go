@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,10 @@ func (s *socket) WriteHeader(status int) {
 		s.w.WriteHeader(status)
 		return
 	}
-	s.conn, s.err = websocket.Accept(s.w, s.r, &websocket.AcceptOptions{OriginPatterns: s.origins})
+	// "*" opens event streams to all pages because browsers send no credentials with them then. With a
+	// WebSocket they always do.
+	named := slices.DeleteFunc(slices.Clone(s.origins), func(o string) bool { return o == "*" })
+	s.conn, s.err = websocket.Accept(s.w, s.r, &websocket.AcceptOptions{OriginPatterns: named})
 	if s.err != nil {
 		return
 	}

@@ -3,6 +3,7 @@ package http2
 import (
 	"net"
 
+	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -227,7 +228,19 @@ func (p *pushed) unsent() int {
 }
 
 // Put implements exchange.Subscribed.
-func (p *pushed) Put(b []byte) bool {
+func (p *pushed) Put(b []byte) bool { return p.put(b, (*buf.Queue).Write) }
+
+// PutFrame implements exchange.Subscribed. What does not fit into the windows is not copied: many
+// streams may wait for room for the same frame.
+func (p *pushed) PutFrame(f *exchange.Frame) bool {
+	return p.put(f.Body, func(q *buf.Queue, b []byte) (int, error) {
+		q.Ref(b)
+		return len(b), nil
+	})
+}
+
+// put queues with keep what cannot be sent at once.
+func (p *pushed) put(b []byte, keep func(*buf.Queue, []byte) (int, error)) bool {
 	s := p.s
 	s.mu.Lock()
 	defer s.unlock()
@@ -244,11 +257,8 @@ func (p *pushed) Put(b []byte) bool {
 		b = st.emit(b, false)
 	}
 	if len(b) > 0 {
-		st.queue.Write(b)
+		_, _ = keep(&st.queue, b) // never fails
 		st.opened()
 	}
 	return true
 }
-
-// PutFrame implements exchange.Subscribed.
-func (p *pushed) PutFrame(f *exchange.Frame) bool { return p.Put(f.Body) }
