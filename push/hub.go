@@ -294,6 +294,11 @@ func (h *Hub) leave(s *subscriber) {
 	sh.remove(s)
 	sh.mu.Unlock()
 	h.left(s)
+	h.dismissed(s)
+}
+
+// dismissed takes back what admit has counted. The last of a closed hub ends its shutdown.
+func (h *Hub) dismissed(s *subscriber) {
 	if h.withdraw(s) == 0 {
 		h.mu.Lock()
 		h.finish()

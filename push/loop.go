@@ -46,11 +46,7 @@ func (h *Hub) serveLooped(j *joining, header http.Header, subscribe func(*looped
 	}
 	h.head(header, j)
 	if l.on, err = subscribe(l); err != nil {
-		if h.withdraw(&l.subscriber) == 0 {
-			h.mu.Lock()
-			h.finish()
-			h.mu.Unlock()
-		}
+		h.dismissed(&l.subscriber)
 		return false, nil
 	}
 	h.join(&l.subscriber, l.on.Loop(), j)
