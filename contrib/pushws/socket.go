@@ -28,8 +28,12 @@ type socket struct {
 	deadline time.Time
 	last     []byte // the last message
 
-	ctx        context.Context // done when the client is gone, or the hub has cut it
-	cancel     context.CancelFunc
+	// A write whose context ends takes the connection with it. So there are two: one for the
+	// connection, and one for the stream, which ends first when the client is owed a close.
+	alive      context.Context // done when the client is gone, or the hub has cut it
+	cut        context.CancelFunc
+	ctx        context.Context // done when alive is, or the client said what it had not to
+	stop       context.CancelFunc
 	background sync.WaitGroup
 	speaks     atomic.Bool   // the client sent a message
 	ping       chan struct{} // of capacity 1: an answer is awaited
@@ -37,7 +41,8 @@ type socket struct {
 
 func newSocket(w http.ResponseWriter, r *http.Request, p protocol, origins []string) *socket {
 	s := &socket{w: w, r: r, protocol: p, origins: origins, header: http.Header{}, ping: make(chan struct{}, 1)}
-	s.ctx, s.cancel = context.WithCancel(r.Context())
+	s.alive, s.cut = context.WithCancel(r.Context())
+	s.ctx, s.stop = context.WithCancel(s.alive)
 	return s
 }
 
@@ -68,9 +73,12 @@ func (s *socket) WriteHeader(status int) {
 
 // read answers pings and closes until the client has left, or sends anything else.
 func (s *socket) read() {
-	defer s.cancel()
-	_, _, err := s.conn.Reader(s.ctx)
-	s.speaks.Store(err == nil)
+	if _, _, err := s.conn.Reader(s.alive); err != nil {
+		s.cut()
+		return
+	}
+	s.speaks.Store(true)
+	s.stop()
 }
 
 // Write implements http.ResponseWriter.
@@ -88,7 +96,7 @@ func (s *socket) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	s.last = message
-	ctx, cancel := context.WithDeadline(s.ctx, s.deadline)
+	ctx, cancel := context.WithDeadline(s.alive, s.deadline)
 	defer cancel()
 	if err := s.conn.Write(ctx, s.protocol.kind, message); err != nil {
 		return 0, err
@@ -103,11 +111,11 @@ func (s *socket) beat() {
 	default:
 		return
 	}
-	ctx, cancel := context.WithDeadline(s.ctx, s.deadline)
+	ctx, cancel := context.WithDeadline(s.alive, s.deadline)
 	s.background.Go(func() {
 		defer cancel()
 		if s.conn.Ping(ctx) != nil {
-			s.cancel()
+			s.cut()
 		}
 		<-s.ping
 	})
@@ -117,7 +125,7 @@ func (s *socket) beat() {
 // goroutine with a time of the past to cut the client.
 func (s *socket) SetWriteDeadline(t time.Time) error {
 	if time.Until(t) <= 0 {
-		s.cancel()
+		s.cut()
 		return nil
 	}
 	s.deadline = t
@@ -131,7 +139,7 @@ func (s *socket) FlushError() error { return errors.Join(s.err, context.Cause(s.
 // end ends the connection: in order, if the hub ended the stream in order.
 func (s *socket) end() {
 	defer s.background.Wait()
-	defer s.cancel()
+	defer s.cut()
 	switch {
 	case s.conn != nil && s.speaks.Load():
 		_ = s.conn.Close(websocket.StatusPolicyViolation, "send nothing here")
