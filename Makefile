@@ -8,11 +8,11 @@ MAKEFLAGS   += --no-print-directory
 MODULES  := . contrib examples/chi lab lab/diagnose/zoo peers
 PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./lab/diagnose/zoo/... ./peers/...
 PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
-# The packages that the race detector looks at: those with tests. lab/stats has no goroutine, and
-# its simulations take minutes under the detector. The tests of lab/diagnose/zoo build servers, always
-# without the detector. Tests that only repeat code for the sake of documents, flags or other
-# processes do it once, in unit: see raced and slower in their packages.
-RACE      = $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PORTABLE) ./peers/internal/... | grep -v -e /lab/stats -e /lab/diagnose/zoo -e /internal/archtest)
+# The packages that the race detector looks at: of the lab those whose code starts goroutines or expects
+# several, otherwise all with tests. The tests of lab/diagnose/zoo build servers, always without the
+# detector. Tests that only repeat code for the sake of documents, flags or other processes do it once,
+# in unit: see raced and slower in their packages.
+RACE      = $$(tools/tested ./... ./contrib/... ./peers/internal/...; tools/tested -concurrent ./lab/...)
 # The packages with assembly, and the one that uses them: nothing else knows the tag purego. With it the
 # standard library would be compiled anew as well, for every package that imports crypto.
 ASSEMBLY  = ./internal/http1/...

@@ -76,7 +76,7 @@ func findPush(name string) *workload {
 	default:
 		return nil
 	}
-	if w.title = fmt.Sprintf("Broadcast: each event to %d subscribers", w.connections); w.push.each > 0 {
+	if w.title = "Broadcast: each event to all subscribers"; w.push.each > 0 {
 		w.title = fmt.Sprintf("%d topics with %d subscribers each", pushTopics, pushEach)
 	}
 	return &w

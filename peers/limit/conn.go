@@ -59,6 +59,9 @@ func (l *loop) accept() error {
 // read or write detects them.
 func (l *loop) serve(fd int, events uint32) error {
 	c := l.conns[fd]
+	if c == nil {
+		return nil // a walk to subscribers dropped it in this round
+	}
 	if c.owed > 0 || len(c.rest) > 0 {
 		return l.resume(fd, c)
 	}
@@ -121,9 +124,8 @@ func (l *loop) resume(fd int, c *conn) error {
 	return l.watch(unix.EPOLL_CTL_MOD, fd, unix.EPOLLIN)
 }
 
-// drop closes a connection, which also removes it from the epoll set. Events of this round
-// cannot be stale: each descriptor has at most one, and a new connection of the same number
-// would only be read once in vain.
+// drop closes a connection, which also removes it from the epoll set. It may still have an event in
+// this round, which finds none, or a new connection of the same number, which is read once in vain.
 func (l *loop) drop(fd int) error {
 	if s := l.conns[fd].stream; s != nil {
 		s.gone = true

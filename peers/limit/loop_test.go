@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -247,5 +248,34 @@ func TestLoopGivesItsPBack(t *testing.T) {
 	})
 	if now := runtime.GOMAXPROCS(0); now != before {
 		t.Errorf("GOMAXPROCS is %d after the loop, was %d", now, before)
+	}
+}
+
+// TestPublishToGone publishes while subscribers reset their connections: the walk may find out
+// before the loop sees their events.
+func TestPublishToGone(t *testing.T) {
+	addr := startLoop(t)
+	publisher := dial(t, addr)
+	answers := bufio.NewReader(publisher)
+	body := `{"ts":1,"seq":1,"text":"x"}`
+	for range 300 {
+		var gone []*net.TCPConn
+		for range 4 {
+			c := dial(t, addr)
+			io.WriteString(c, "GET /events?topic=t HTTP/1.1\r\nHost: x\r\n\r\n")
+			if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			c.SetLinger(0)
+			gone = append(gone, c)
+		}
+		fmt.Fprintf(publisher, "POST /publish?topic=t HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		for _, c := range gone {
+			c.Close()
+		}
+		answer, err := http.ReadResponse(answers, nil)
+		if err != nil || answer.StatusCode != http.StatusNoContent {
+			t.Fatal(answer, err)
+		}
 	}
 }
