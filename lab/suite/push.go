@@ -76,9 +76,7 @@ func findPush(name string) *workload {
 	default:
 		return nil
 	}
-	if w.title = "Broadcast: each event to all subscribers"; w.push.each > 0 {
-		w.title = fmt.Sprintf("%d topics with %d subscribers each", pushTopics, pushEach)
-	}
+	w.title = w.push.title(w.connections)
 	return &w
 }
 
@@ -88,6 +86,14 @@ func (p *push) topics(subscribers int) int {
 		return 1
 	}
 	return max(subscribers/p.each, 1)
+}
+
+// title describes the workload with that many subscribers.
+func (p *push) title(subscribers int) string {
+	if p.each > 0 {
+		return fmt.Sprintf("%d topics with %d subscribers each", p.topics(subscribers), p.each)
+	}
+	return fmt.Sprintf("Broadcast: each event to %d subscribers", subscribers)
 }
 
 // words describes what is published.
@@ -123,7 +129,9 @@ func (b *bench) fitPush() error {
 		if w.push.each > 0 {
 			most = max(most/w.push.each*w.push.each, w.push.each)
 		}
-		if want := b.connections(w); want > most {
+		want := b.connections(w)
+		w.title = w.push.title(min(want, most))
+		if want > most {
 			w.most = most
 			b.cfg.Notes = append(b.cfg.Notes, fmt.Sprintf(
 				"%s has %d subscribers instead of %d: a process may open %d files here, and server and generator are one process each; "+
