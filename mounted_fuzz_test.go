@@ -151,7 +151,11 @@ func playMadeUp(t *testing.T, transport redline.Transport, program, sent []byte)
 func TestMountedMadeUp(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		rnd := rand.New(rand.NewPCG(1, 2))
-		for n := range 150 {
+		sequences := 60
+		if *full {
+			sequences = 600
+		}
+		for n := range sequences {
 			program, sent := make([]byte, 1+rnd.IntN(12)), make([]byte, 1+rnd.IntN(5))
 			for _, b := range [][]byte{program, sent} {
 				for i := range b {

@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector looks at nothing here: the goroutines are those of autocert, and Pebble takes its time.
+
 package acme
 
 import (

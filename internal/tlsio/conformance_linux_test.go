@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector has one transport, and all of them without TLS.
+
 package tlsio
 
 import (
