@@ -122,8 +122,9 @@ func TestHostileTimers(t *testing.T) {
 	if err != nil || len(s.Goroutines) != len(cases) {
 		t.Fatalf("%d goroutines: %v", len(s.Goroutines), err)
 	}
-	for i, c := range cases {
-		if g := &s.Goroutines[i]; g.Timed != c.timed || g.Stack == nil || g.Reason != "select" {
+	for i := range s.Goroutines { // not in the order of the array
+		g := &s.Goroutines[i]
+		if c := cases[g.ID-1]; g.Timed != c.timed || g.Stack == nil || g.Reason != "select" {
 			t.Errorf("%s: Timed is %v, want %v: %+v", c.name, g.Timed, c.timed, g)
 		}
 	}
