@@ -40,7 +40,7 @@ func TestBigUploads(t *testing.T) {
 			}
 			// Less than the body, but never less than what garbage comes to: a
 			// collector that gets little of a busy machine leaves more of it.
-			bound := max(test.size/4*3, 16<<20)
+			bound := max(test.size/4*3, 24<<20)
 			if grown := p.peakMemory(t) - before; grown > bound {
 				t.Errorf("%+v took %d bytes of memory, more than %d", test, grown, bound)
 			}
