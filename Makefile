@@ -8,11 +8,11 @@ MAKEFLAGS   += --no-print-directory
 MODULES  := . contrib examples/chi lab lab/diagnose/zoo peers
 PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./lab/diagnose/zoo/... ./peers/...
 PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
-# The packages that the race detector looks at: of the lab those whose code starts goroutines or expects
-# several, otherwise all with tests. The tests of lab/diagnose/zoo build servers, always without the
-# detector. Tests that only repeat code for the sake of documents, flags or other processes do it once,
-# in unit: see raced and slower in their packages.
-RACE      = $$(tools/tested ./... ./contrib/... ./peers/internal/...; tools/tested -concurrent ./lab/...)
+# Tests that differ with the race detector run twice, all others once: tools/tested says which. A test that
+# only repeats code for the sake of documents, flags or other processes does it without the detector, see
+# raced, slower and once in their packages.
+PLAIN     = $$(tools/tested plain)
+RACE      = $$(tools/tested race)
 # The packages with assembly, and the one that uses them: nothing else knows the tag purego. With it the
 # standard library would be compiled anew as well, for every package that imports crypto.
 ASSEMBLY  = ./internal/http1/...
@@ -77,13 +77,13 @@ dist: ## build static binaries of the lab's command into dist, with checksums
 test: unit race chaos web js check ## everything that CI gates on
 
 unit:
-	@$(call say,tests)
+	@$(call say,tests without the race detector)
 	@tools/need curl curl
 	@tools/need openssl openssl
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
-	@go test $(TESTFLAGS) $(PACKAGES)
+	@go test $(TESTFLAGS) $(PLAIN)
 	@GOWORK=off go -C conformance test $(TESTFLAGS) .
 
 race:
@@ -93,7 +93,7 @@ race:
 
 chaos:
 	@$(call say,hostile clients with the race detector)
-	@CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 10m -run '^TestSoak$$' . -soak 2m
+	@CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 10m -run '^TestSoak$$' . -soak 1m
 
 soak: ## have hostile clients at the engine for SOAK (10m)
 	@go test -v -count=1 -timeout 0 -run '^TestSoak$$' . -soak $(SOAK)
