@@ -87,7 +87,7 @@ func TestQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for seed := range uint64(400) {
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var q, other Queue
 		done := 0

@@ -76,11 +76,12 @@ func TestFloods(t *testing.T) {
 
 // TestNotRead stops reading from a client that does not read the answers to its frames.
 func TestNotRead(t *testing.T) {
+	const asks = uint32(60)
 	p := newPeer(t, 7, handlers)
 	p.run()
 	p.f.Stall(true)
 	p.word(frameWindowUpdate, 0, 1<<30)
-	for i := range uint32(200) {
+	for i := range asks {
 		p.get(2*i+1, "/large").frame(framePing, 0, 0, make([]byte, 8))
 	}
 	p.f.Run()
@@ -93,10 +94,10 @@ func TestNotRead(t *testing.T) {
 		t.Errorf("%d bytes wait for a client that reads nothing", n)
 	}
 	p.f.Stall(false)
-	for i := range uint32(200) {
+	for i := range asks {
 		p.word(frameWindowUpdate, 2*i+1, 1<<20)
 	}
-	for i := range uint32(200) {
+	for i := range asks {
 		p.want(2*i+1, "200", large)
 	}
 	p.close()
