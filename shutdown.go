@@ -49,7 +49,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for t.Stats().Open > 0 {
 		if now := time.Now(); now.Sub(swept) >= shutdownSweep {
 			swept = now
-			sweep(ctx, t, now.Sub(began) >= shutdownFresh)
+			quick, cancel := context.WithTimeout(ctx, shutdownSweep)
+			sweep(quick, t, now.Sub(began) >= shutdownFresh)
+			cancel()
 		}
 		select {
 		case <-ctx.Done():
@@ -61,10 +63,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 // sweep closes idle connections; those that have not had a request yet only if fresh is
-// set.
+// set. Those that it has not come to when ctx is done stay open.
 func sweep(ctx context.Context, t transport.Transport, fresh bool) {
-	ctx, cancel := context.WithTimeout(ctx, shutdownSweep)
-	defer cancel()
 	t.Each(func(c transport.Session, out *buf.Queue) error {
 		return c.(session).Quit(fresh, out)
 	}, ctx.Done())
