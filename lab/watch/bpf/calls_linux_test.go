@@ -223,8 +223,14 @@ func forkMany(line string) string {
 func TestBlocked(t *testing.T) {
 	c := count(t, "fork", false)
 	got, _ := c.during("0")
+	for range 3 {
+		if got.Lost.Total() == 0 {
+			break
+		}
+		got, _ = c.during("0") // an event may be lost when a program interrupts another one
+	}
 	if s := got.Calls["ppoll"].Blocked; s < blockFor.Seconds() || got.Calls["ppoll"].Seconds() < s {
-		t.Errorf("blocked %v s in ppoll: %+v", s, got.Calls["ppoll"])
+		t.Errorf("blocked %v s in ppoll: %+v; lost %+v", s, got.Calls["ppoll"], got.Lost)
 	}
 }
 
