@@ -66,12 +66,18 @@ func oomOf(t *testing.T, kind string, flags ...string) (code int, r oom.Report, 
 	}
 	for _, run := range r.Runs {
 		for _, p := range run.Members {
-			if err := syscall.Kill(p.PID, 0); !errors.Is(err, syscall.ESRCH) {
-				t.Errorf("process %d is left: %v", p.PID, err)
-			}
+			wantDead(t, p.PID)
 		}
 	}
 	return code, r, out + said
+}
+
+// wantDead wants a process to have ended, though nobody may have waited for it.
+func wantDead(t *testing.T, pid int) {
+	t.Helper()
+	if s, err := procfs.Host.Stat(pid); !procfs.Gone(err) && !s.Dead() {
+		t.Errorf("process %d is left: %+v, %v", pid, s, err)
+	}
 }
 
 // signs returns the kinds of signs in their order.
@@ -200,9 +206,7 @@ func TestOOMKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := procfs.Host.Stat(pid); !procfs.Gone(err) && !s.Dead() { // nobody may have waited for it
-			t.Errorf("process %d is left: %+v, %v", pid, s, err)
-		}
+		wantDead(t, pid)
 	}
 }
 
