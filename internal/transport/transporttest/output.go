@@ -357,10 +357,7 @@ func drainedBusy(e *env) {
 	c := e.dialWith(&net.Dialer{Control: small})
 	c.send("x")
 	s := e.session(0)
-	e.until("more is to be sent than the socket takes", func() bool {
-		pending := make(chan int, 1)
-		return s.Wake(func(*buf.Queue) error { pending <- s.Pending(); return nil }) && <-pending > 0
-	})
+	e.full(s)
 	s.Wake(func(*buf.Queue) error {
 		s.Detach()
 		close(running)
@@ -371,4 +368,14 @@ func drainedBusy(e *env) {
 	c.want(string(pattern(duplexSize)))
 	close(release)
 	e.wait(told, "Drained is called")
+}
+
+// full waits until a session has output that the socket does not accept. A client that reads
+// from the beginning may take any amount at once.
+func (e *env) full(s *session) {
+	e.Helper()
+	e.until("more is to be sent than the socket takes", func() bool {
+		pending := make(chan int, 1)
+		return s.Wake(func(*buf.Queue) error { pending <- s.Pending(); return nil }) && <-pending > 0
+	})
 }

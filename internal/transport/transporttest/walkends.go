@@ -191,6 +191,7 @@ func turnSlow(e *env) {
 		if !list[0].looped().Turn() {
 			e.Error("Turn reports false")
 		}
+		e.full(list[0])
 	}
 	clients[0].want(string(text))
 	select {
