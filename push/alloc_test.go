@@ -122,6 +122,60 @@ func TestCompany(t *testing.T) {
 	}
 }
 
+// TestCompanyWhileWalking: what is published while a walk runs waits for its own time, however
+// long the walk takes.
+func TestCompanyWhileWalking(t *testing.T) {
+	h, err := New(Options{Heartbeat: -1, MaxDelay: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	loop := new(fakeLoop)
+	all := crowd(t, h, loop, "a", 10)
+	publish := func() {
+		t.Helper()
+		if _, err := h.Publish(context.Background(), Event{Topic: "a", Data: []byte("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out discard
+	// walk takes the turns of the one walk, and calls f before each.
+	walk := func(f func()) {
+		t.Helper()
+		due := loop.later
+		loop.later = nil
+		due[0]()
+		if len(loop.walks) != 1 {
+			t.Fatalf("%d walks, want 1", len(loop.walks))
+		}
+		visits := 0
+		for s := loop.walks[0](); s != nil; s = loop.walks[0]() {
+			if visits++; visits > 2*len(all) {
+				t.Fatal("the walk takes in what is published while it runs")
+			}
+			f()
+			for _, l := range all {
+				if l.on == s {
+					l.turn(&out)
+				}
+			}
+		}
+		loop.walks = nil
+	}
+	publish()
+	walk(publish)
+	if out.frames != 10 {
+		t.Errorf("%d frames, want 10 with the first event", out.frames)
+	}
+	if len(loop.later) != 1 {
+		t.Fatalf("%d timers for the events that came meanwhile, want 1", len(loop.later))
+	}
+	walk(func() {})
+	if out.frames != 20 {
+		t.Errorf("%d frames, want 20: ten events in one for each subscriber", out.frames)
+	}
+}
+
 // TestSubscriberMemory bounds what the hub itself keeps of a subscriber.
 func TestSubscriberMemory(t *testing.T) {
 	const n = 20_000

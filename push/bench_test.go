@@ -85,12 +85,14 @@ func BenchmarkBroadcast(b *testing.B) {
 	}
 }
 
-// BenchmarkCoalesced measures 200 events a second, which may wait 20 ms for company.
+// BenchmarkCoalesced measures 100 events a second, which may wait 20 ms for company.
+//
+//	go test -run '^$' -bench Coalesced -benchtime 1x ./push
 func BenchmarkCoalesced(b *testing.B) {
 	for _, kind := range []string{"nethttp", "epoll", "uring"} {
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
-				broadcast(b, kind+" 20ms", 1000, 5*time.Millisecond)
+				broadcast(b, kind+" 20ms", 5000, 10*time.Millisecond)
 			}
 		})
 	}

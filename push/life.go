@@ -69,7 +69,7 @@ func (sh *shard) idle() bool {
 	for _, m := range sh.inbox {
 		m.release()
 	}
-	sh.inbox = nil
+	sh.inbox, sh.ripe = nil, 0
 	sh.loop.now = nil
 	sh.loop.unload()
 	return true

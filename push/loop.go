@@ -167,7 +167,7 @@ func (n nativeTurn) end()                { n.t.Close() }
 //	                      ├─ Turn follows: the batch is written, encoded once for all
 //	                      └─ Turn comes later, or has other work: the batch is queued
 //
-// A batch is a stretch of the inbox of one topic. If the events of different topics alternate
+// A batch is a stretch of the inbox of one topic, all of it ripe. If the events of different topics alternate
 // and have few subscribers, they are queued first, so that each subscriber gets one turn.
 type walk struct {
 	sh      *shard
@@ -282,7 +282,7 @@ func (w *walk) load() {
 		return
 	}
 	size := 0
-	for i, m := range w.sh.inbox {
+	for i, m := range w.sh.inbox[:w.sh.ripe] {
 		if size += len(m.event.Data); i > 0 && (i == batchEvents || size > batchBytes || m.log != w.batch[0].log || m.seq == unplaced) {
 			break
 		}
@@ -305,7 +305,7 @@ func (w *walk) load() {
 // alternates reports whether the inbox begins with events of different topics that have few
 // subscribers.
 func (w *walk) alternates() bool {
-	in := w.sh.inbox
+	in := w.sh.inbox[:w.sh.ripe]
 	if len(in) > 0 && in[0].seq == unplaced {
 		return true
 	}
@@ -325,7 +325,7 @@ func (w *walk) audience(m *message) (n int) {
 // want a turn.
 func (w *walk) spread() {
 	done, room := 0, queueFirst
-	for _, m := range w.sh.inbox {
+	for _, m := range w.sh.inbox[:w.sh.ripe] {
 		if n := w.audience(m); done > 0 && n > room {
 			break
 		} else {
@@ -343,7 +343,7 @@ func (w *walk) taken(n int) {
 	in := w.sh.inbox
 	copy(in, in[n:])
 	clear(in[len(in)-n:])
-	w.sh.inbox = in[:len(in)-n]
+	w.sh.inbox, w.sh.ripe = in[:len(in)-n], w.sh.ripe-n
 	if len(w.sh.inbox) == 0 && cap(in) > 1024 {
 		w.sh.inbox = nil
 	}

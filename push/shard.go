@@ -21,6 +21,7 @@ type shard struct {
 	all    []*subscriber
 	cursor int        // in all, of those that look for signs of life
 	inbox  []*message // published, and not yet given to the subscribers
+	ripe   int        // how many of them have waited for MaxDelay
 	later  bool       // a timer will empty the inbox
 	lists  []*list    // of the last match
 	spare  spare
@@ -173,6 +174,7 @@ func (sh *shard) after(d time.Duration, f func()) {
 
 // empty gives the subscribers what is in the inbox: at once, or in a walk of their loop.
 func (sh *shard) empty() {
+	sh.ripe = len(sh.inbox)
 	if sh.loop != nil {
 		sh.loop.start()
 		return
@@ -182,7 +184,7 @@ func (sh *shard) empty() {
 		m.release()
 		sh.inbox[i] = nil
 	}
-	sh.inbox = sh.inbox[:0]
+	sh.inbox, sh.ripe = sh.inbox[:0], 0
 	if cap(sh.inbox) > 1024 {
 		sh.inbox = nil
 	}
