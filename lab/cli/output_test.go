@@ -21,6 +21,7 @@ func TestCheckOutput(t *testing.T) {
 	for out, ok := range map[string]bool{
 		"in": false, "soft": false, "hard": false, "../" + filepath.Base(dir) + "/in": false,
 		"other": true, "new": true,
+		"absent/new": false, "in/new": false, ".": false,
 	} {
 		var usage UsageError
 		if err := CheckOutput("json", at(out), "absent", at("in")); (err == nil) != ok || err != nil && !errors.As(err, &usage) {

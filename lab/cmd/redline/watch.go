@@ -39,7 +39,7 @@ if it ended, 130 if a watch with --for was interrupted. Marks do not change them
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Command = args
 			for flag, path := range map[string]string{"json": o.JSON, "html": o.HTML} {
-				if err := cli.CheckOutput(flag, path, o.Control); path != "" && err != nil {
+				if err := cli.CheckOutput(flag, path, o.Control); err != nil {
 					return err
 				}
 			}

@@ -85,6 +85,9 @@ func (b *Baseline) loadRules() ([]rules.Rule, error) {
 
 // check checks the flags of a measurement.
 func (b *Baseline) check(files []string) error {
+	if err := cli.CheckOutput("json", b.JSON, files...); err != nil {
+		return err
+	}
 	switch {
 	case len(files) > 0 && b.Target.named():
 		return cli.Usage("%s: windows are files, or are taken from a process: use one of the two", files[0])

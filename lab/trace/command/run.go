@@ -129,7 +129,7 @@ func (o *Options) check() error {
 		return cli.Usage("--memory %d, --largest %d: write a number of MiB", o.Memory, o.Largest)
 	}
 	for flag, path := range map[string]string{"json": o.JSON, "html": o.HTML, "save": o.Save} {
-		if err := cli.CheckOutput(flag, path, o.File, o.Control); path != "" && err != nil {
+		if err := cli.CheckOutput(flag, path, o.File, o.Control); err != nil {
 			return err
 		}
 	}

@@ -83,6 +83,11 @@ func run(ctx context.Context) (err error) {
 	if o.serve != "" {
 		return o.keepServing(ctx)
 	}
+	if o.keep != "" {
+		if err := os.MkdirAll(o.keep, 0o755); err != nil {
+			return fmt.Errorf("-keep: %w", err)
+		}
+	}
 	var all []row
 	for _, s := range zoo.All() {
 		if !only.MatchString(s.Name) {
@@ -121,6 +126,11 @@ func (o *options) conclude(all []row) error {
 
 // count is run with reports that were kept. A species without both is left out.
 func (o *options) count(only *regexp.Regexp) error {
+	if o.keep != "" {
+		if err := os.MkdirAll(o.keep, 0o755); err != nil {
+			return fmt.Errorf("-keep: %w", err)
+		}
+	}
 	var all []row
 	for _, s := range zoo.All() {
 		r := row{species: s}
