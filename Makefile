@@ -93,7 +93,7 @@ race:
 
 chaos:
 	@$(call say,hostile clients with the race detector)
-	@CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 10m -run '^TestSoak$$' . -soak 1m
+	@CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 10m -run '^TestSoak$$' . -soak 24s
 
 soak: ## have hostile clients at the engine for SOAK (10m)
 	@go test -v -count=1 -timeout 0 -run '^TestSoak$$' . -soak $(SOAK)
