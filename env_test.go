@@ -54,28 +54,34 @@ var transports = sync.OnceValue(func() (names []redline.Transport) {
 // the detector has the transports' own suite on each. With -full it is every one there too.
 func onEach(t *testing.T, f func(t *testing.T, transport redline.Transport), but ...redline.Transport) {
 	t.Helper()
+	names := slices.DeleteFunc(append(slices.Clone(transports()), overTLS), func(name redline.Transport) bool { return slices.Contains(but, name) })
 	if slower > 1 && !*full {
 		h := fnv.New32a()
 		_, _ = io.WriteString(h, t.Name())
-		for i, name := range append(slices.Clone(transports()), overTLS) {
-			if len(transports()) > 1 && i%2 != int(h.Sum32()%2) {
-				but = append(slices.Clip(but), name)
+		taken := names[:0]
+		for i, name := range names {
+			if len(names) == 1 || i%2 == int(h.Sum32()%2) {
+				taken = append(taken, name)
 			}
 		}
+		names = taken
 	}
-	onAll(t, f, but...)
+	onThese(t, names, f)
 }
 
-// onAll runs a test on every transport but those named: one that gives each its turn, or is about them.
-func onAll(t *testing.T, f func(t *testing.T, transport redline.Transport), but ...redline.Transport) {
+// onAll runs a test on every transport: one that gives each its turn, or is about them.
+func onAll(t *testing.T, f func(t *testing.T, transport redline.Transport)) {
 	t.Helper()
-	for _, name := range append(slices.Clone(transports()), overTLS) {
-		if !slices.Contains(but, name) {
-			t.Run(string(name), func(t *testing.T) {
-				noLeaks(t)
-				f(t, name)
-			})
-		}
+	onThese(t, append(slices.Clone(transports()), overTLS), f)
+}
+
+func onThese(t *testing.T, names []redline.Transport, f func(t *testing.T, transport redline.Transport)) {
+	t.Helper()
+	for _, name := range names {
+		t.Run(string(name), func(t *testing.T) {
+			noLeaks(t)
+			f(t, name)
+		})
 	}
 }
 
