@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"net"
@@ -48,16 +49,39 @@ var transports = sync.OnceValue(func() (names []redline.Transport) {
 	return names
 })
 
-// onEach runs a test on every transport but those named.
+// onEach runs a test on every transport but those named. Under the race detector that is every other
+// one, which depends on the test's name: what tests of this package do on a transport is above it, and
+// the detector has the transports' own suite on each. With -full it is every one there too.
 func onEach(t *testing.T, f func(t *testing.T, transport redline.Transport), but ...redline.Transport) {
 	t.Helper()
-	for _, name := range append(transports()[:len(transports()):len(transports())], overTLS) {
-		if !slices.Contains(but, name) {
-			t.Run(string(name), func(t *testing.T) {
-				noLeaks(t)
-				f(t, name)
-			})
+	names := slices.DeleteFunc(append(slices.Clone(transports()), overTLS), func(name redline.Transport) bool { return slices.Contains(but, name) })
+	if slower > 1 && !*full {
+		h := fnv.New32a()
+		_, _ = io.WriteString(h, t.Name())
+		taken := names[:0]
+		for i, name := range names {
+			if len(names) == 1 || i%2 == int(h.Sum32()%2) {
+				taken = append(taken, name)
+			}
 		}
+		names = taken
+	}
+	onThese(t, names, f)
+}
+
+// onAll runs a test on every transport: one that gives each its turn, or is about them.
+func onAll(t *testing.T, f func(t *testing.T, transport redline.Transport)) {
+	t.Helper()
+	onThese(t, append(slices.Clone(transports()), overTLS), f)
+}
+
+func onThese(t *testing.T, names []redline.Transport, f func(t *testing.T, transport redline.Transport)) {
+	t.Helper()
+	for _, name := range names {
+		t.Run(string(name), func(t *testing.T) {
+			noLeaks(t)
+			f(t, name)
+		})
 	}
 }
 

@@ -3,29 +3,24 @@ package redline_test
 import (
 	"crypto/tls"
 	"net"
-	"net/http/httptest"
-	"sync"
 	"time"
 
 	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/internal/transport/transporttest"
 )
 
 // overTLS stands for the first of transports with TLS in between, in tests that run on each
 // transport.
 const overTLS redline.Transport = "tls"
 
-// certificates are those of servers, which clients do not verify.
-var certificates = sync.OnceValue(func() []tls.Certificate {
-	s := httptest.NewTLSServer(nil)
-	defer s.Close()
-	return s.TLS.Certificates
-})
-
 // serverTLS is the configuration of a server.
-func serverTLS() *tls.Config { return &tls.Config{Certificates: certificates()} }
+func serverTLS() *tls.Config { return &tls.Config{Certificates: transporttest.Certificates()} }
 
-// clientTLS is the configuration of a client.
-func clientTLS() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
+// clientTLS is the configuration of a client: with the key exchange that is the cheapest under the race
+// detector.
+func clientTLS() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true, CurvePreferences: []tls.CurveID{tls.X25519}}
+}
 
 // handshake makes a TLS connection of a client's connection, which offers protocols.
 func handshake(c net.Conn, protocols ...string) (*tls.Conn, error) {

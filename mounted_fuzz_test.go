@@ -149,7 +149,7 @@ func playMadeUp(t *testing.T, transport redline.Transport, program, sent []byte)
 // TestMountedMadeUp plays sequences of native and mounted handlers, always the same, each to one
 // transport.
 func TestMountedMadeUp(t *testing.T) {
-	onEach(t, func(t *testing.T, transport redline.Transport) {
+	onAll(t, func(t *testing.T, transport redline.Transport) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		sequences := 60
 		if *full {

@@ -18,12 +18,13 @@ import (
 	"time"
 
 	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/internal/transport/transporttest"
 )
 
 // pemFiles are the files of the certificate.
 func pemFiles(t *testing.T) (cert, key string) {
 	t.Helper()
-	c := certificates()[0]
+	c := transporttest.Certificates()[0]
 	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
 	noError(t, err)
 	dir := t.TempDir()
@@ -109,8 +110,9 @@ func TestTLSConfig(t *testing.T) {
 		noError(t, err)
 		r.run(r.Run)
 		c := clientTLS()
-		c.ServerName, c.Certificates, c.NextProtos = "example.com", certificates(), []string{"http/1.1"}
+		c.ServerName, c.Certificates, c.NextProtos = "example.com", transporttest.Certificates(), []string{"http/1.1"}
 		c.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+		c.CurvePreferences = nil // the usual ones, with a long hello
 		for _, resumed := range []bool{false, true} {
 			nc, err := tls.Dial("tcp", r.addr.String(), c)
 			noError(t, err)

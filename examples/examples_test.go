@@ -25,11 +25,28 @@ import (
 // patience bounds every wait; nothing is expected to take it.
 const patience = 4 * time.Minute
 
-// build builds an example.
+var binaries string // the directory with one binary an example
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	if binaries, err = os.MkdirTemp("", "examples"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(binaries)
+	return m.Run()
+}
+
+// build builds an example, unless another test has.
 func build(t *testing.T, name string) (exe string) {
 	t.Helper()
-	exe = filepath.Join(t.TempDir(), name)
-	cmd := exec.Command("go", "build", "-o", exe, ".")
+	exe = filepath.Join(binaries, name)
+	if _, err := os.Stat(exe); err == nil {
+		return exe
+	}
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", exe, ".")
 	cmd.Dir = name // which may be a module of its own
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", name, err, out)

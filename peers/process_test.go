@@ -47,7 +47,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(binaries)
-	args := []string{"build", "-o", binaries + string(filepath.Separator)}
+	// Nobody debugs them, and without tables for that they are linked in half of the time.
+	args := []string{"build", "-ldflags=-s -w", "-o", binaries + string(filepath.Separator)}
 	for _, name := range programs {
 		args = append(args, "./"+name)
 	}

@@ -38,7 +38,6 @@ const host = "www.service.test"
 // TestPebble obtains certificates from pebble, the ACME server that Let's Encrypt tests clients
 // with, by each kind of challenge, serves with them, and renews.
 func TestPebble(t *testing.T) {
-	bin := buildPebble(t)
 	for _, kind := range []string{"TLS-ALPN-01", "HTTP-01"} {
 		t.Run(kind, func(t *testing.T) {
 			web := httptest.NewUnstartedServer(nil)
@@ -48,7 +47,7 @@ func TestPebble(t *testing.T) {
 			if kind == "HTTP-01" {
 				tlsPort = freePort(t, "tcp") // nobody answers TLS-ALPN-01
 			}
-			ca := startPebble(t, bin, port(web.Listener), tlsPort)
+			ca := startPebble(t, port(web.Listener), tlsPort)
 			dir := filepath.Join(t.TempDir(), "acme")
 			// A certificate is valid for a minute and renewed some seconds after it was issued.
 			config, challenges, err := Config([]string{host}, dir, Directory(ca.url), Client(ca.client), Email("a@service.test"), RenewBefore(57*time.Second))
@@ -119,17 +118,20 @@ func serial(t *testing.T, srv *httptest.Server, ca ca) string {
 	return resp.TLS.PeerCertificates[0].SerialNumber.String()
 }
 
-// buildPebble builds pebble and its DNS server in the versions of the repository's tools.
-func buildPebble(t *testing.T) (dir string) {
+// buildPebble builds a tool of the repository, in the version that it has, and returns its file in the
+// cache of the go command.
+func buildPebble(t *testing.T, tool string) (exe string) {
 	t.Helper()
-	dir = t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir, "github.com/letsencrypt/pebble/v2/cmd/pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv")
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "-n", tool)
 	cmd.Dir = filepath.Join("..", "..", "tools")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build pebble: %v\n%s", err, out)
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("build %s: %v\n%s", tool, err, &log)
 	}
-	return dir
+	return strings.TrimSpace(string(out))
 }
 
 // A ca is a running pebble.
@@ -142,7 +144,7 @@ type ca struct {
 
 // startPebble runs pebble, with a DNS server for which every name is this machine, until the
 // test ends.
-func startPebble(t *testing.T, bin string, httpPort, tlsPort int) ca {
+func startPebble(t *testing.T, httpPort, tlsPort int) ca {
 	t.Helper()
 	dir, out := t.TempDir(), new(output)
 	pool, certFile, keyFile := ownCertificate(t, dir)
@@ -160,9 +162,9 @@ func startPebble(t *testing.T, bin string, httpPort, tlsPort int) ca {
 		t.Fatal(err)
 	}
 	at := fmt.Sprintf("127.0.0.1:%d", dns)
-	run(t, out, filepath.Join(bin, "pebble-challtestsrv"), "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "",
+	run(t, out, buildPebble(t, "pebble-challtestsrv"), "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "",
 		"-dnsserver", at, "-management", fmt.Sprintf("127.0.0.1:%d", freePort(t, "tcp")), "-defaultIPv6", "")
-	run(t, out, filepath.Join(bin, "pebble"), "-config", name, "-dnsserver", at)
+	run(t, out, buildPebble(t, "pebble"), "-config", name, "-dnsserver", at)
 
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	t.Cleanup(tr.CloseIdleConnections)

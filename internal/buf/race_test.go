@@ -3,4 +3,4 @@
 package buf
 
 // The race detector looks at each byte that is moved, and a queue has one owner.
-const seeds uint64 = 20
+const seeds uint64 = 5

@@ -107,7 +107,7 @@ func randomInput(rng *rand.Rand) string {
 // TestSessionRandom feeds what is right but for a few things.
 func TestSessionRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for range 5000 {
+	for range 5000 / tries {
 		in := randomInput(rng)
 		checkSession(t, in, rng.IntN(len(in)+1))
 	}
@@ -118,7 +118,7 @@ func TestSessionRandom(t *testing.T) {
 func TestSessionOnFake(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	whole := 0
-	for seed := range uint64(1500) {
+	for seed := range uint64(1500 / tries) {
 		var in string
 		for range 1 + rng.IntN(6) {
 			in += sessions[rng.IntN(len(sessions))].in
@@ -149,7 +149,7 @@ func TestSessionOnFake(t *testing.T) {
 		}
 		whole++
 	}
-	if whole < 500 {
+	if whole < 500/tries {
 		t.Errorf("only %d connections ended well", whole)
 	}
 }

@@ -76,7 +76,7 @@ func TestFloods(t *testing.T) {
 
 // TestNotRead stops reading from a client that does not read the answers to its frames.
 func TestNotRead(t *testing.T) {
-	const asks = uint32(60)
+	const asks = uint32(15) // for 5 MB
 	p := newPeer(t, 7, handlers)
 	p.run()
 	p.f.Stall(true)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/transport"
-	"github.com/redline-go/redline/internal/transport/transporttest"
 )
 
 // patience bounds every wait; nothing is expected to take it.
@@ -63,26 +62,6 @@ type over struct{ net.Conn }
 
 func (o over) NetConn() net.Conn { return o.Conn }
 func (o over) CloseWrite() error { return o.Conn.(interface{ CloseWrite() error }).CloseWrite() }
-
-// wrapping is a transport whose listeners are all foreign.
-type wrapping struct{ *Transport }
-
-func (w wrapping) Listen(network, address string, o transport.ListenOptions) (net.Addr, error) {
-	l, err := net.Listen(network, address)
-	if err != nil {
-		return nil, err
-	}
-	wrap := func(nc net.Conn) net.Conn { return over{nc} }
-	return l.Addr(), w.Adopt(&foreign{Listener: l, wrap: wrap, fail: make(chan error)}, o)
-}
-
-// TestConformanceForeign is the suite on connections that are more than a socket.
-func TestConformanceForeign(t *testing.T) {
-	transporttest.Run(t, func(c transport.Config) (transport.Transport, error) {
-		w, err := New(c)
-		return wrapping{w}, err
-	}, transporttest.Limits{LostBehindData: true, NoTakeover: true})
-}
 
 // echo is a session that sends back what it gets.
 type echo struct{ closed chan error }
