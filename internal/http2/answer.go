@@ -284,6 +284,7 @@ func (st *stream) SendInfo(x *exchange.Exchange, status int) error {
 	st.leaveFeed() // which sends
 	for st.failed == nil && st.s.budget() <= 0 {
 		st.s.crowds++
+		st.s.wake() // what was left to send may have been accepted already: a turn tells
 		err := st.wait(&st.writeLimit)
 		if st.s.crowds--; err != nil {
 			return st.fail(err)

@@ -101,7 +101,9 @@ func (h *held) OnDrain(most int, f func()) {
 	h.s.mu.Lock()
 	defer h.s.unlock()
 	h.most, h.drain = most, f
-	h.tell()
+	if h.tell(); h.drain != nil && h.s.unsent > 0 {
+		h.s.wake() // it may have been accepted already: a turn tells
+	}
 }
 
 // tell calls the function that waits for the output to drain, if it is due.

@@ -80,6 +80,29 @@ func TestHooksClose(t *testing.T) {
 	}
 }
 
+// TestInformsTaken lets a handler go on that has sent more than HighWater, on the loop, to a client
+// that takes all of it at once: then the transport has nothing to tell.
+func TestInformsTaken(t *testing.T) {
+	answers := routes{"/page": func(x *exchange.Exchange) { x.Response.Body = append(x.Response.Body, large[:15<<10]...) }}
+	answers["/inform"] = func(x *exchange.Exchange) {
+		x.Lines = append(x.Lines, exchange.Line{Name: "Link", Value: large[:10<<10]})
+		for range 3 {
+			if err := x.Session.SendInfo(x, 103); err != nil {
+				t.Error(err)
+			}
+		}
+		x.Lines = nil
+	}
+	p := newPeer(t, 14, answers)
+	p.get(1, "/page").get(3, "/page").get(5, "/page").get(7, "/page").get(9, "/inform")
+	p.wait("all have been answered", func() bool {
+		p.s.mu.Lock()
+		defer p.s.mu.Unlock()
+		return p.s.lastID == 9 && p.s.open == 0
+	})
+	p.close()
+}
+
 // TestInformsUnread bounds the informational responses that wait for a client that reads
 // nothing, and lets the handlers end when it leaves.
 func TestInformsUnread(t *testing.T) {

@@ -147,10 +147,16 @@ func (s *Session) Drained() {
 	if s.helds > 0 {
 		s.tellHelds()
 	}
-	if s.crowds > 0 {
-		for _, st := range s.streams {
-			st.notify()
-		}
+	s.tellCrowds()
+}
+
+// tellCrowds wakes handlers that wait for room in the output, if there is any.
+func (s *Session) tellCrowds() {
+	if s.crowds == 0 || s.budget() <= 0 {
+		return
+	}
+	for _, st := range s.streams {
+		st.notify()
 	}
 }
 

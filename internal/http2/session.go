@@ -124,9 +124,6 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 		return 0, nil // the session is no longer this goroutine's
 	}
 	err = s.leave(err)
-	if s.helds > 0 && s.unsent > 0 {
-		s.wake() // all of it may be accepted at once, and then nobody tells us
-	}
 	return s.in, err
 }
 
@@ -139,6 +136,7 @@ func (s *Session) enter(out *buf.Queue) {
 	s.out = out
 	out.Take(&s.late)
 	s.unsent = s.conn.Pending()
+	s.tellCrowds()
 }
 
 // leave ends it. s.mu is held.
@@ -154,10 +152,10 @@ func (s *Session) leave(err error) error {
 		s.counters.Streams.Add(s.counted)
 		s.counted = 0
 	}
-	s.unsent = s.conn.Pending() + s.out.Len()
-	s.out = nil
-	if len(s.turns) > 0 {
-		s.wake()
+	pending, n := s.conn.Pending(), s.out.Len()
+	s.unsent, s.out = pending+n, nil
+	if len(s.turns) > 0 || s.helds+s.crowds > 0 && pending == 0 && n > 0 {
+		s.wake() // all of it may be accepted at once, and then nobody tells us
 	}
 	return err
 }
@@ -288,12 +286,7 @@ func (s *Session) Turn(out *buf.Queue) error {
 		s.tellHelds()
 	}
 	s.takeTurns()
-	before := s.conn.Pending()
-	err := s.leave(nil)
-	if s.helds+s.crowds > 0 && before == 0 && s.unsent > 0 {
-		s.wake() // all of it may be accepted at once, and then nobody tells us
-	}
-	return err
+	return s.leave(nil)
 }
 
 // Slot implements exchange.Conn.

@@ -59,6 +59,7 @@ type Fake struct {
 	fed      *fakeFeed // the call of a Leaver's Feed that has not returned and not left
 	busy     bool
 	owed     bool // Drained is to be told
+	quiet    bool // the session need not be told Drained if the output of this call is accepted at once
 	detached bool
 	paused   bool
 	held     bool // too much is unsent

@@ -28,7 +28,7 @@ func (f *Fake) feedLeaver(s transport.Leaver, in []byte) {
 	w := &fakeFeed{in: in}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.busy, f.detached, f.fed = true, false, w
+	f.busy, f.detached, f.fed, f.quiet = true, false, w, true
 	if f.rng.IntN(4) == 0 {
 		w.late = true
 	} else {

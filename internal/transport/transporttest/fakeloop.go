@@ -13,7 +13,9 @@ var _ transport.Looped = (*Fake)(nil)
 func (f *Fake) Turn() bool {
 	return f.Wake(func(out *buf.Queue) error {
 		if s, ok := f.session.(transport.Turner); ok {
-			return s.Turn(out)
+			err := s.Turn(out)
+			f.locked(func() { f.quiet = true })
+			return err
 		}
 		return nil
 	})

@@ -115,7 +115,7 @@ func (f *Fake) some(n int) int {
 func (f *Fake) call(code func(out *buf.Queue) error) (err error) {
 	var out buf.Queue
 	defer out.Release()
-	f.locked(func() { f.busy, f.detached = true, false })
+	f.locked(func() { f.busy, f.detached, f.quiet = true, false, false })
 	err = code(&out)
 	f.locked(func() { f.returned(&out, err) })
 	return err
@@ -127,7 +127,14 @@ func (f *Fake) returned(out *buf.Queue, err error) {
 	if f.hijacked {
 		return
 	}
+	owed, n, atOnce := f.owed, out.Len(), f.quiet && f.pending.Len() == 0 && len(f.rest) == 0 && !f.stalled
 	f.take(out)
+	if atOnce && n > 0 && f.rng.IntN(2) == 0 {
+		for f.pending.Len() > 0 && !f.reset {
+			f.transmit(f.pending.Len())
+		}
+		f.owed = owed
+	}
 	if err != nil {
 		f.closing = true
 	}
@@ -223,7 +230,7 @@ func (f *Fake) feed() {
 	}
 	f.call(func(out *buf.Queue) error {
 		n, err := f.session.Feed(in, out)
-		f.locked(func() { f.consume(in, n) })
+		f.locked(func() { f.consume(in, n); f.quiet = true })
 		return err
 	})
 }
