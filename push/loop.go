@@ -49,6 +49,9 @@ func (h *Hub) serveLooped(j *joining, header http.Header, subscribe func(*looped
 		h.dismissed(&l.subscriber)
 		return false, nil
 	}
+	if h.o.AckTimeout != never {
+		l.on.SetAckTimeout(h.o.AckTimeout)
+	}
 	h.join(&l.subscriber, l.on.Loop(), j)
 	if !l.fate.CompareAndSwap(0, hasJoined) {
 		h.leave(&l.subscriber)
