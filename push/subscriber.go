@@ -157,10 +157,9 @@ func (s *subscriber) announce(t *turn) {
 	h := s.shard.hub
 	switch {
 	case s.queue != nil:
-		next := s.queue.items[s.queue.head].m
-		g.ID = h.id(next.seq - 1)
-		if g.To == "" {
-			g.To = next.event.ID
+		var next string
+		if g.ID, next = s.placed(); g.To == "" {
+			g.To = next
 		}
 	case s.place.list != nil || s.bye != 0:
 		g.ID = h.id(s.seen)
@@ -175,6 +174,19 @@ func (s *subscriber) announce(t *turn) {
 	s.lastID = g.ID
 }
 
+// placed returns the position before the first message in the queue that has a place in the
+// present order, and the ID of that message. If none has one, both are the position of what
+// was delivered.
+func (s *subscriber) placed() (before, next string) {
+	h := s.shard.hub
+	for _, it := range s.queue.items[s.queue.head:] {
+		if _, ours := h.position(it.m.event.ID); it.m.seq != unplaced && (ours || h.broker == nil) {
+			return h.id(it.m.seq - 1), it.m.event.ID
+		}
+	}
+	return h.id(s.seen), h.id(s.seen)
+}
+
 // drain moves messages from the queue to the turn, and announces what was dropped.
 func (s *subscriber) drain(t *turn) {
 	q := s.queue
@@ -185,7 +197,11 @@ func (s *subscriber) drain(t *turn) {
 	for room := turnBytes; q.len() > 0 && room > 0; {
 		it := q.pop()
 		if it.lost > 0 {
-			s.gap(t, &format.Gap{From: s.lastID, To: it.m.event.ID, Dropped: it.lost, Reason: "slow"})
+			to := it.m.event.ID
+			if to == "" {
+				_, to = s.placed()
+			}
+			s.gap(t, &format.Gap{From: s.lastID, To: to, Dropped: it.lost, Reason: "slow"})
 		}
 		f := it.m.frame(s.encoding)
 		t.frames = append(t.frames, f)
