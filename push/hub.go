@@ -63,7 +63,7 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{}), relieved: math.MaxUint32}
 	epoch := newEpoch()
 	h.epoch.Store(&epoch)
-	h.history = history{hub: h, ids: map[string]*message{}}
+	h.history = history{hub: h, ids: map[string]*message{}, most: feedSlots}
 	h.limits.init()
 	for _, f := range o.Formats {
 		at := uint8(len(h.encodings))

@@ -88,6 +88,7 @@ func (m *model) restart() {
 		m.t.Fatal(err)
 	}
 	m.hub, m.events, m.loop = hub, nil, new(fakeLoop)
+	hub.history.most = 4 + m.r.IntN(30) // resumptions take several turns
 	for _, c := range m.clients {
 		c.sub = nil
 	}

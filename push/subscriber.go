@@ -49,13 +49,6 @@ const (
 	finished                   // the bye was sent
 )
 
-// A catchUp is the state of a subscriber that reads the history.
-type catchUp struct {
-	gap      *format.Gap // to announce before the next event
-	told     uint64      // losses up to here were announced
-	fetching bool        // the broker was asked
-}
-
 // A sink is how the output of a subscriber leaves. It calls [Hub.turn] after wake.
 type sink interface {
 	wake()  // any goroutine, any locks
@@ -239,50 +232,6 @@ func (s *subscriber) gap(t *turn, g *format.Gap) {
 // encode makes a frame for this subscriber alone.
 func (s *subscriber) encode(f func(format.Format) []byte) *frame {
 	return newFrame(f(s.shard.hub.encodings[s.encoding]))
-}
-
-// feed continues a subscriber that catches up: with the next events of the history, or of
-// the broker if the history does not reach back far enough. Having reached the present, it
-// makes the subscriber live in the same instant, so that nothing is missed or repeated.
-func (h *Hub) feed(s *subscriber) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	sh := s.shard
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	c := s.catching
-	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || s.place.list != nil {
-		return
-	}
-	events, lost, more := h.history.after(h.fed[:0], s.seen, *s.filters, min(h.o.QueueEvents, 256), 256<<10)
-	h.fed = events
-	if lost > c.told {
-		if h.broker != nil {
-			h.fetch(s, lost)
-			return
-		}
-		c.told = lost
-		if c.gap == nil {
-			c.gap = &format.Gap{From: s.lastID, Reason: "history"}
-		}
-		c.gap.To = h.whole(lost, *s.filters)
-	}
-	for _, m := range events {
-		s.append(m)
-	}
-	clear(events)
-	if !more {
-		s.seen = h.seq
-		sh.enlist(s)
-	}
-}
-
-// whole returns the ID of the first event after a loss: from there on nothing is missing.
-func (h *Hub) whole(lost uint64, filters []string) string {
-	if next, _, _ := h.history.after(nil, lost, filters, 1, 0); len(next) > 0 {
-		return next[0].event.ID
-	}
-	return h.id(lost)
 }
 
 // append queues a message of the history.
