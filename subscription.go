@@ -238,6 +238,9 @@ func NewFrame(p []byte) *Frame {
 	return &Frame{exchange.Frame{Body: b[head : head+len(p) : head+len(p)], Chunk: b}}
 }
 
+// BytesNoCopy is the frame's own memory, which must not be changed.
+func (f *Frame) BytesNoCopy() []byte { return f.f.Body }
+
 // Len is the length of the frame in bytes.
 func (f *Frame) Len() int { return len(f.f.Body) }
 

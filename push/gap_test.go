@@ -18,6 +18,7 @@ func lines(h *Hub, s *idle) []string {
 		text.Write(f.bytes)
 	}
 	h.turn(&s.subscriber, &t) // it is no longer busy
+	t.release()
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 

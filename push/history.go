@@ -1,6 +1,8 @@
 package push
 
 import (
+	"strings"
+
 	"github.com/redline-go/redline/push/topic"
 )
 
@@ -52,8 +54,14 @@ func (y *history) log(name string) *topicLog {
 	l := &topicLog{name: name, rule: y.hub.o.rule(name), place: len(y.logs)}
 	y.logs = append(y.logs, l)
 	y.tree.Put(name, l)
-	y.hub.bytes.Add(overhead)
+	y.hub.bytes.Add(topicBytes(name))
 	return l
+}
+
+// topicBytes is what a log counts for besides its events. The nodes of two segments are within
+// overhead.
+func topicBytes(name string) int64 {
+	return int64(overhead + max(len(name)+segmentBytes*(strings.Count(name, "/")-1)-100, 0))
 }
 
 // stalest returns the log of some topic that has had no event for long: the best of a few
@@ -83,7 +91,7 @@ func (y *history) forget(l *topicLog) {
 	y.logs[l.place].place = l.place
 	y.logs[end] = nil
 	y.logs = y.logs[:end]
-	y.hub.bytes.Add(-overhead)
+	y.hub.bytes.Add(-topicBytes(l.name))
 }
 
 // add appends a message, and drops what then exceeds the bounds.

@@ -76,7 +76,7 @@ func New(o Options) (*Hub, error) {
 		}
 	}
 	for _, f := range h.encodings {
-		h.beats = append(h.beats, newFrame(f.AppendBeat(nil)))
+		h.beats = append(h.beats, newFrame(f.AppendBeat(nil), nil))
 	}
 	for range min(runtime.GOMAXPROCS(0), maxPlain) {
 		h.plain = append(h.plain, &shard{hub: h})

@@ -81,6 +81,8 @@ func (l *listener) take(b []byte) {
 	}
 }
 
+func (l *listener) pending() int { return l.waiting }
+
 func (l *listener) end() { l.ended = true }
 
 // turn gives the listener what is due, and has it read everything.
@@ -103,6 +105,7 @@ func (l *listener) receive() {
 			l.take(f.bytes)
 		}
 		l.ended = t.done
+		t.release()
 	}
 }
 
@@ -195,6 +198,9 @@ func (l *listener) account(seq uint64) {
 // leave takes the listener out of the hub.
 func (l *listener) leave() {
 	if l.sub != nil {
+		if l.native != nil {
+			l.native.forget()
+		}
 		l.h.leave(l.sub)
 		l.sub = nil
 	}

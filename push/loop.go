@@ -10,23 +10,13 @@ import (
 	"github.com/redline-go/redline"
 )
 
-type nativeFrame = redline.Frame
-
-// onLoop returns the frame as loops send it, prepared once for all of them.
-func (f *frame) onLoop() *redline.Frame {
-	if n := f.native.Load(); n != nil {
-		return n
-	}
-	f.native.CompareAndSwap(nil, redline.NewFrame(f.bytes))
-	return f.native.Load()
-}
-
 // looped is a subscriber served by the loop of its connection: it has neither goroutine nor
 // timer nor buffer.
 type looped struct {
 	subscriber
 	on   *redline.Subscription
 	rest *[]*frame    // that were refused, or nil
+	sent *held        // of a long frame that the connection may still have, or nil
 	fate atomic.Int32 // see settled
 }
 
@@ -80,6 +70,7 @@ func (l *looped) abort() { l.on.Abort() }
 // Gone implements redline.Subscriber.
 func (l *looped) Gone(error) {
 	if l.fate.Swap(isGone) == hasJoined {
+		l.forget()
 		l.shard.hub.leave(&l.subscriber)
 	}
 }
@@ -91,8 +82,13 @@ var turns = sync.Pool{New: func() any { return new(turn) }}
 func (l *looped) Turn(t *redline.Turn) { l.turn(nativeTurn{t}) }
 
 func (l *looped) turn(out output) {
+	if l.sent != nil && out.pending() == 0 {
+		l.sent.release()
+		l.sent = nil
+	}
 	if f := l.shard.loop.direct(l); f != nil {
-		if !out.write(f) {
+		if !l.write(out, f) {
+			f.of.hold()
 			l.keep([]*frame{f})
 		}
 		return
@@ -102,13 +98,14 @@ func (l *looped) turn(out output) {
 	}
 	t := turns.Get().(*turn)
 	defer func() {
-		clear(t.frames)
+		t.release()
 		turns.Put(t)
 	}()
 	l.shard.hub.turn(&l.subscriber, t)
 	for i, f := range t.frames {
-		if !out.write(f) {
+		if !l.write(out, f) {
 			l.keep(slices.Clone(t.frames[i:]))
+			t.keep(i)
 			return
 		}
 	}
@@ -120,7 +117,25 @@ func (l *looped) turn(out output) {
 	}
 }
 
-// keep stores what was refused: there will be a turn when everything before it has gone.
+// longFrame is the length from which on a frame counts while the connection has it: it takes
+// one of any length when it has nothing else, and shorter ones up to the server's WriteBuffer.
+const longFrame = 64 << 10
+
+// write passes a frame on, and reports whether the connection has taken it.
+func (l *looped) write(out output, f *frame) bool {
+	if !out.write(f) {
+		return false
+	}
+	if len(f.bytes) > longFrame {
+		f.of.hold()
+		l.sent.release()
+		l.sent = f.of
+	}
+	return true
+}
+
+// keep stores what was refused, with the references to it: there will be a turn when
+// everything before it has gone.
 func (l *looped) keep(frames []*frame) {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
@@ -136,13 +151,29 @@ func (l *looped) writeRest(out output) bool {
 		return true
 	}
 	for i, f := range *l.rest {
-		if !out.write(f) {
+		if !l.write(out, f) {
 			*l.rest = (*l.rest)[i:]
 			return false
 		}
+		f.of.release()
+		(*l.rest)[i] = nil
 	}
 	l.rest = nil
 	return true
+}
+
+// forget releases what the connection has not taken, or not sent.
+func (l *looped) forget() {
+	l.sent.release()
+	l.sent = nil
+	l.shard.mu.Lock()
+	defer l.shard.mu.Unlock()
+	if l.rest != nil {
+		for _, f := range *l.rest {
+			f.of.release()
+		}
+		l.rest = nil
+	}
 }
 
 // A loop is a [redline.Loop], except in tests.
@@ -154,10 +185,12 @@ type loop interface {
 // output is what a turn writes to: nativeTurn, except in tests.
 type output interface {
 	write(f *frame) bool
+	pending() int // bytes that it has not sent
 	end()
 }
 
 type nativeTurn struct{ t *redline.Turn }
 
-func (n nativeTurn) write(f *frame) bool { return n.t.WriteFrame(f.onLoop()) }
+func (n nativeTurn) write(f *frame) bool { return n.t.WriteFrame(f.native) }
+func (n nativeTurn) pending() int        { return n.t.Pending() }
 func (n nativeTurn) end()                { n.t.Close() }

@@ -216,10 +216,14 @@ func (m *model) turn(c *client) {
 			c.sent = append(c.sent, f.bytes...)
 		}
 		c.ended = t.done
+		t.release()
 	}
 }
 
 func (m *model) leave(c *client) {
+	if c.native != nil {
+		c.native.forget()
+	}
 	m.hub.leave(c.sub)
 	m.loop.behind = slices.DeleteFunc(m.loop.behind, func(b *client) bool { return b == c })
 	c.sub, c.native, c.sent = nil, nil, nil

@@ -36,8 +36,10 @@ type Options struct {
 
 	// MaxEventBytes bounds the data of one event. Default: 1 MiB.
 	MaxEventBytes int
-	// MaxBytes bounds the memory of the hub: its history, what is queued, and half a KiB
-	// for each subscriber. When it is reached, the history gets shorter, new subscribers get
+	// MaxBytes bounds the memory of the hub: its history, topics, what is queued, each in all
+	// its encodings and until the last connection has sent it, and half a KiB for each
+	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
+	// count: see Server.WriteBuffer. When it is reached, the history gets shorter, new subscribers get
 	// 503, and those that are furthest behind are ended. Default: 512 MiB.
 	MaxBytes int64
 	// MaxTopics bounds the topics whose history is known. Default: 100,000.

@@ -74,14 +74,30 @@ const turnBytes = 16 << 10
 
 // A turn is what a subscriber is to send now.
 type turn struct {
-	frames []*frame
-	more   bool // another turn is needed, without waiting for anything
-	done   bool // the stream ends after the frames
+	frames []*frame // with a reference to each
+	more   bool     // another turn is needed, without waiting for anything
+	done   bool     // the stream ends after the frames
+}
+
+// release forgets the frames, which were sent or are not wanted.
+func (t *turn) release() {
+	for i, f := range t.frames {
+		f.of.release()
+		t.frames[i] = nil
+	}
+	t.frames = t.frames[:0]
+}
+
+// keep leaves the frames from i on to the caller, with their references.
+func (t *turn) keep(i int) {
+	clear(t.frames[i:])
+	t.frames = t.frames[:i]
 }
 
 // turn collects what is due, in place of what the last turn collected. One goroutine at a
 // time calls it for a subscriber.
 func (h *Hub) turn(s *subscriber, t *turn) {
+	t.release()
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	if s.catching != nil {
@@ -89,7 +105,7 @@ func (h *Hub) turn(s *subscriber, t *turn) {
 		h.feed(s)
 		s.shard.mu.Lock()
 	}
-	t.frames, t.more, t.done = t.frames[:0], false, false
+	t.more, t.done = false, false
 	s.state &^= busy
 	if s.at < 0 || s.state&finished != 0 {
 		t.done = true
@@ -197,12 +213,11 @@ func (s *subscriber) drain(t *turn) {
 			s.gap(t, &format.Gap{From: s.lastID, To: to, Dropped: it.lost, Reason: "slow"})
 		}
 		f := it.m.frame(s.encoding)
-		t.frames = append(t.frames, f)
+		t.frames = append(t.frames, f) // with the reference of the queue
 		room -= len(f.bytes)
 		if it.m.event.ID != "" {
 			s.lastID = it.m.event.ID
 		}
-		it.m.release()
 		s.shard.counts.delivered++
 	}
 	if q.len() > 0 {
@@ -231,13 +246,13 @@ func (s *subscriber) gap(t *turn, g *format.Gap) {
 
 // encode makes a frame for this subscriber alone.
 func (s *subscriber) encode(f func(format.Format) []byte) *frame {
-	return newFrame(f(s.shard.hub.encodings[s.encoding]))
+	return newFrame(f(s.shard.hub.encodings[s.encoding]), nil)
 }
 
 // append queues a message of the history.
 func (s *subscriber) append(m *message) {
 	if s.queue == nil {
-		s.queue = s.shard.spare.get()
+		s.queue = s.shard.spare.get(s.shard.hub)
 	}
 	s.queue.add(m)
 	s.seen = m.seq
@@ -253,7 +268,7 @@ func (s *subscriber) offer(m *message) {
 	h := s.shard.hub
 	waits := s.waits()
 	if s.queue == nil {
-		s.queue = s.shard.spare.get()
+		s.queue = s.shard.spare.get(s.shard.hub)
 	}
 	r := s.queue.offer(m, &h.o)
 	c := &s.shard.counts

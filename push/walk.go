@@ -203,7 +203,12 @@ func (w *walk) unload() {
 		w.batch[i] = nil
 	}
 	w.batch = w.batch[:0]
-	clear(w.frames)
+	for i, f := range w.frames {
+		if f != nil {
+			f.of.release()
+			w.frames[i] = nil
+		}
+	}
 	clear(w.found)
 }
 
@@ -238,8 +243,10 @@ func (w *walk) frame(encoding uint8) *frame {
 		for _, m := range w.batch {
 			all = append(all, m.frame(encoding).bytes...)
 		}
-		f = newFrame(all)
+		f = newFrame(all, &held{hub: w.sh.hub})
+		f.of.size.Store(int64(len(all) + frameBytes))
 	}
+	f.of.hold()
 	w.frames[encoding] = f
 	return f
 }
