@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline"
 )
@@ -18,8 +19,9 @@ type listener struct {
 	native  *looped               // nil: it is served like one of net/http
 	selects func(seq uint64) bool // which events it asks for; nil: all of the hub
 
-	room    int // how many bytes its connection takes before it reads
-	waiting int // bytes that its connection has, and it has not read
+	ready   chan struct{} // gets a value when there may be something to receive
+	room    int           // how many bytes its connection takes before it reads
+	waiting int           // bytes that its connection has, and it has not read
 	unread  bytes.Buffer
 
 	lastID   string
@@ -37,7 +39,7 @@ type listener struct {
 // listen adds a subscriber whose client reads everything at once, on a loop if there is one.
 func listen(t testing.TB, h *Hub, on loop, j *joining) *listener {
 	t.Helper()
-	l := &listener{t: t, h: h, room: 1 << 40, lastID: j.lastID}
+	l := &listener{t: t, h: h, room: 1 << 40, ready: make(chan struct{}, 1), lastID: j.lastID}
 	if seq, ok := h.position(j.lastID); ok {
 		l.at = seq
 	}
@@ -60,7 +62,13 @@ func (l *listener) join(on loop, j *joining) {
 	l.h.join(l.sub, on, j)
 }
 
-func (l *listener) wake()  {}
+func (l *listener) wake() {
+	select {
+	case l.ready <- struct{}{}:
+	default:
+	}
+}
+
 func (l *listener) abort() {}
 
 // write implements output.
@@ -85,15 +93,17 @@ func (l *listener) pending() int { return l.waiting }
 
 func (l *listener) end() { l.ended = true }
 
-// turn gives the listener what is due, and has it read everything.
-func (l *listener) turn() {
+// turn gives the listener what is due, and has it read everything. It reports whether another
+// turn has to follow without waiting, as for net/http.
+func (l *listener) turn() (more bool) {
 	l.t.Helper()
-	l.receive()
+	more = l.receive()
 	l.read()
+	return more
 }
 
 // receive gives the connection of the listener what is due, if it takes that.
-func (l *listener) receive() {
+func (l *listener) receive() (more bool) {
 	switch {
 	case l.ended:
 	case l.native != nil:
@@ -104,9 +114,10 @@ func (l *listener) receive() {
 		for _, f := range t.frames {
 			l.take(f.bytes)
 		}
-		l.ended = t.done
+		l.ended, more = t.done, t.more || len(t.frames) > 0
 		t.release()
 	}
+	return more
 }
 
 // read reads what the connection has.
@@ -193,6 +204,49 @@ func (l *listener) account(seq uint64) {
 		l.t.Fatalf("%d to %d events are missing between %s and %d, said to be dropped: %d", must, must+may, l.lastID, seq, l.slow)
 	}
 	l.slow, l.at = 0, max(l.at, seq-1)
+}
+
+// follow receives, on a goroutine of its own, until it has accounted for everything up to seq.
+func (l *listener) follow(seq uint64) {
+	give := time.NewTimer(time.Minute)
+	defer give.Stop()
+	for l.at < seq && !l.ended {
+		if l.turn() || l.at >= seq {
+			continue
+		}
+		select {
+		case <-l.ready:
+		case <-give.C:
+			l.t.Errorf("waited too long: it has got %d of %d", l.at, seq)
+			return
+		}
+	}
+}
+
+// A looping is a loop of a test with its listeners.
+type looping struct {
+	*fakeLoop
+	by map[*redline.Subscription]*listener
+}
+
+func newLooping() *looping { return &looping{new(fakeLoop), map[*redline.Subscription]*listener{}} }
+
+func (p *looping) listen(t testing.TB, h *Hub, j *joining) *listener {
+	l := listen(t, h, p.fakeLoop, j)
+	p.by[l.native.on] = l
+	return l
+}
+
+// run takes the steps of all walks, and the turns that follow from them.
+func (p *looping) run() {
+	for len(p.walks) > 0 {
+		s := p.walks[0]()
+		if s == nil {
+			p.walks = p.walks[1:]
+			continue
+		}
+		p.by[s].receive()
+	}
 }
 
 // leave takes the listener out of the hub.
