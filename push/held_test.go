@@ -32,6 +32,31 @@ func (r *refusing) pending() int {
 
 func (*refusing) end() {}
 
+// A holder is a subscriber with such a connection.
+type holder struct {
+	looped
+	refusing
+}
+
+// newHolders adds subscribers of everything, in all formats, on a loop.
+func newHolders(t *testing.T, h *Hub, n int) (*fakeLoop, map[*redline.Subscription]*holder) {
+	t.Helper()
+	loop, all := new(fakeLoop), map[*redline.Subscription]*holder{}
+	for i := range n {
+		l := &holder{refusing: refusing{number: i}}
+		l.on = new(redline.Subscription)
+		l.sink = &l.looped
+		j := &joining{filters: []string{"**"}, encoding: []uint8{0, 2, 3}[i%3]}
+		if err := h.admit(&l.subscriber, j); err != nil {
+			t.Fatal(err)
+		}
+		h.join(&l.subscriber, loop, j)
+		l.turn(new(discard))
+		all[l.on] = l
+	}
+	return loop, all
+}
+
 // TestMaxBytesIsHeld: what counts for MaxBytes is no less than the memory that the hub holds,
 // whatever holds it: the history, in several encodings; queues, and frames that connections have
 // refused, or were given and have not sent; batches.
@@ -55,21 +80,7 @@ func TestMaxBytesIsHeld(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer h.Close()
-			loop := new(fakeLoop)
-			conns := map[*redline.Subscription]*refusing{}
-			subs := map[*redline.Subscription]*looped{}
-			for i := range 30 {
-				l := &looped{on: new(redline.Subscription)}
-				l.sink = l
-				j := &joining{filters: []string{"**"}, encoding: []uint8{0, 2, 3}[i%3]}
-				if err := h.admit(&l.subscriber, j); err != nil {
-					t.Fatal(err)
-				}
-				h.join(&l.subscriber, loop, j)
-				l.turn(new(discard))
-				conns[l.on], subs[l.on] = &refusing{number: i}, l
-			}
+			loop, subs := newHolders(t, h, 30)
 			before := heap()
 			base := h.bytes.Load()
 			data := make([]byte, c.size)
@@ -91,10 +102,10 @@ func TestMaxBytesIsHeld(t *testing.T) {
 						continue
 					}
 					// One connection in thirty moves, so that each has another frame.
-					if r := conns[s]; r.number == i%31 {
-						r.has = nil
+					if subs[s].number == i%31 {
+						subs[s].has = nil
 					}
-					subs[s].turn(conns[s])
+					subs[s].turn(&subs[s].refusing)
 				}
 			}
 			got, counted := heap()-before, h.bytes.Load()-base
@@ -109,16 +120,20 @@ func TestMaxBytesIsHeld(t *testing.T) {
 			for len(loop.walks) > 0 && loop.walks[0]() == nil {
 				loop.walks = loop.walks[1:]
 			}
-			h.mu.Lock()
-			for len(h.history.logs) > 0 {
-				h.history.forget(h.history.logs[0])
+			forgetAll(h)
+			if n, err := h.bytes.Load(), h.Close(); n != 0 || err != nil {
+				t.Errorf("%d bytes are counted for nothing; %v", n, err)
 			}
-			h.mu.Unlock()
-			if n := h.bytes.Load(); n != 0 {
-				t.Errorf("%d bytes are counted for nothing", n)
-			}
-			runtime.KeepAlive(conns)
 		})
+	}
+}
+
+// forgetAll empties the history.
+func forgetAll(h *Hub) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.history.logs) > 0 {
+		h.history.forget(h.history.logs[0])
 	}
 }
 

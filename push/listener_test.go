@@ -211,6 +211,7 @@ func (l *listener) follow(seq uint64) {
 	give := time.NewTimer(time.Minute)
 	defer give.Stop()
 	for l.at < seq && !l.ended {
+		give.Reset(time.Minute)
 		if l.turn() || l.at >= seq {
 			continue
 		}

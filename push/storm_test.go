@@ -41,11 +41,7 @@ func storm(t *testing.T, o Options) *Hub {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		h.mu.Lock()
-		for len(h.history.logs) > 0 {
-			h.history.forget(h.history.logs[0])
-		}
-		h.mu.Unlock()
+		forgetAll(h)
 		if st := h.Stats(); st.Subscribers != 0 || st.Bytes != 0 {
 			t.Errorf("this is left: %+v", st)
 		}
