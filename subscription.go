@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1"
@@ -160,6 +161,18 @@ func (s *Subscription) end(how uint32) {
 // RemoteAddr returns the client's address; see [Ctx.RemoteAddr].
 func (s *Subscription) RemoteAddr() net.Addr { return s.side.RemoteAddr() }
 
+// SetAckTimeout bounds the time for which the client's system may acknowledge nothing of what
+// was sent to it: then the connection ends, and Gone is called with ErrGone. Without it, a
+// client whose machine or network has vanished without a word is noticed only after the
+// system's own bound, a quarter of an hour on Linux, as long as what is sent to it fits into
+// the kernel's buffers. 0 restores that bound.
+//
+// It is TCP_USER_TIMEOUT (tcp(7); RFC 9293, 3.8.3), and has no effect on other systems than
+// Linux, on Unix sockets, and under another server. A client that reads nothing, so that its
+// window stays closed, ends in the same way. It holds for the connection: for all
+// streams of HTTP/2, and for later requests of HTTP/1.
+func (s *Subscription) SetAckTimeout(d time.Duration) { s.side.SetAckTimeout(max(d, 0)) }
+
 // at is what a walk visits for the subscription: nil if there is nothing to be visited.
 func (s *Subscription) at() exchange.Turned {
 	v := s.state.Load()
@@ -224,6 +237,9 @@ func NewFrame(p []byte) *Frame {
 	b = http1.AppendChunkTail(b)
 	return &Frame{exchange.Frame{Body: b[head : head+len(p) : head+len(p)], Chunk: b}}
 }
+
+// BytesNoCopy is the frame's own memory, which must not be changed.
+func (f *Frame) BytesNoCopy() []byte { return f.f.Body }
 
 // Len is the length of the frame in bytes.
 func (f *Frame) Len() int { return len(f.f.Body) }

@@ -13,6 +13,7 @@ import (
 type discard struct{ frames int }
 
 func (d *discard) write(*frame) bool { d.frames++; return true }
+func (d *discard) pending() int      { return 0 }
 func (d *discard) end()              {}
 
 // crowd adds subscribers of a topic, on a loop of the test.

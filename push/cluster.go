@@ -152,7 +152,7 @@ func (h *Hub) linked(span Span) uint64 {
 		h.history.forget(h.history.logs[0])
 	}
 	h.epoch.Store(&span.Epoch)
-	h.seq, h.history.forgotten = span.Last, span.Last
+	h.seq, h.history.forgotten, h.history.newest = span.Last, span.Last, span.Last
 	if again {
 		h.tell(reason, true)
 		h.overtake()
@@ -227,7 +227,7 @@ func (h *Hub) tell(reason string, skip bool) {
 				s.catching.gap = &format.Gap{From: s.lastID, Reason: reason}
 			}
 			if skip {
-				s.seen, s.catching.told = h.seq, h.seq
+				s.seen, s.catching.told, s.catching.lost = h.seq, h.seq, 0
 			}
 			s.sink.wake()
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -90,9 +91,10 @@ func count(r *bufio.Reader, most int) (n int) {
 // TestTogether has many clients leave at once, and come back at once to a hub that has begun
 // anew: all learn about the gap.
 func TestTogether(t *testing.T) {
-	const clients = 200
+	clients := 200 * push.Scale()
 	hub := pushtest.Hub(t, push.Options{})
 	at := serve(t, &redline.Server{Native: hub.Handler(nil).Serve})
+	files := openFiles()
 	var conns []net.Conn
 	for range clients {
 		conn, _ := dial(t, at, "t")
@@ -104,6 +106,7 @@ func TestTogether(t *testing.T) {
 		c.Close()
 	}
 	pushtest.Until(t, "all have left", func() bool { return hub.Stats().Subscribers == 0 })
+	pushtest.Until(t, "their descriptors are closed", func() bool { return openFiles() <= files+10 })
 
 	next := pushtest.Hub(t, push.Options{})
 	at = serve(t, &redline.Server{Native: next.Handler(nil).Serve})
@@ -123,7 +126,13 @@ func TestTogether(t *testing.T) {
 	}
 	coming.Wait()
 	pushtest.Until(t, "all have left", func() bool { return next.Stats().Subscribers == 0 })
-	if st := next.Stats(); st.Gaps != clients || st.Delivered != clients {
+	if st := next.Stats(); int(st.Gaps) != clients || int(st.Delivered) != clients {
 		t.Errorf("got %+v", st)
 	}
+}
+
+// openFiles is the number of descriptors of the process, or 0 where that cannot be known.
+func openFiles() int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
 }

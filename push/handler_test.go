@@ -74,12 +74,18 @@ func TestStreams(t *testing.T) {
 // serve runs a redline.Server until the end of the test.
 func serve(t testing.TB, s *redline.Server) (url string) {
 	t.Helper()
+	return serveOn(t, s, "127.0.0.1:0")
+}
+
+// serveOn is serve for some other address.
+func serveOn(t testing.TB, s *redline.Server, at string) (url string) {
+	t.Helper()
 	s.Logger = slog.New(slog.DiscardHandler)
 	listen, scheme := s.Listen, "http://"
 	if s.TLSConfig != nil {
 		listen, scheme = func(addr string) (net.Addr, error) { return s.ListenTLS(addr, "", "") }, "https://"
 	}
-	addr, err := listen("127.0.0.1:0")
+	addr, err := listen(at)
 	if err != nil {
 		t.Skipf("%s is not available here: %v", s.Transport, err)
 	}

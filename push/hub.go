@@ -63,7 +63,7 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{}), relieved: math.MaxUint32}
 	epoch := newEpoch()
 	h.epoch.Store(&epoch)
-	h.history = history{hub: h, ids: map[string]*message{}}
+	h.history = history{hub: h, ids: map[string]*message{}, most: feedSlots}
 	h.limits.init()
 	for _, f := range o.Formats {
 		at := uint8(len(h.encodings))
@@ -76,7 +76,7 @@ func New(o Options) (*Hub, error) {
 		}
 	}
 	for _, f := range h.encodings {
-		h.beats = append(h.beats, newFrame(f.AppendBeat(nil)))
+		h.beats = append(h.beats, newFrame(f.AppendBeat(nil), nil))
 	}
 	for range min(runtime.GOMAXPROCS(0), maxPlain) {
 		h.plain = append(h.plain, &shard{hub: h})

@@ -167,7 +167,7 @@ func (h *Hub) relieve() {
 		}
 		w.sh.mu.Unlock()
 	}
-	for h.bytes.Load() > goal && len(h.history.all) > 0 {
+	for h.bytes.Load() > goal && h.history.all.len() > 0 {
 		h.history.dropOldest()
 	}
 }
@@ -200,7 +200,7 @@ func (h *Hub) Stats() Stats {
 	h.limits.mu.Lock()
 	st := Stats{Subscribers: h.limits.count, Refused: h.limits.refused}
 	h.limits.mu.Unlock()
-	st.Topics, st.Events = len(h.history.logs), len(h.history.all)-h.history.gone
+	st.Topics, st.Events = len(h.history.logs), h.history.all.len()
 	st.Bytes, st.Published, st.Duplicates = h.bytes.Load(), h.published.Load(), h.repeated.Load()
 	for _, sh := range h.shards {
 		sh.mu.Lock()

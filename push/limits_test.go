@@ -179,7 +179,7 @@ func TestMaxTopics(t *testing.T) {
 	if got := len(h.Topics("t/*")); got != 10 || len(h.Topics("none")) != 0 {
 		t.Errorf("%d topics", got)
 	}
-	if _, lost, _ := h.history.after(nil, 1, []string{"t/3"}, 10, 1000); lost == 0 {
+	if lost, _ := h.history.missing(new(catchUp), 1, []string{"t/3"}); lost == 0 {
 		t.Error("nothing is missing")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/format"
 )
 
@@ -27,9 +28,7 @@ type message struct {
 	at    int64 // on the hub's clock
 	log   *topicLog
 
-	hub    *Hub
-	refs   atomic.Int32 // the history's, inboxes' and queues'
-	size   atomic.Int64 // charged to the hub until refs is 0
+	held   // by the history, inboxes, queues, and those who send it
 	frames []atomic.Pointer[frame]
 
 	cost cost // of the shards of net/http; each adds to it under its lock
@@ -38,13 +37,48 @@ type message struct {
 // cost is what delivering a message meant, in the terms of [Receipt].
 type cost struct{ delivered, queued, dropped atomic.Int32 }
 
-// A frame is a message as one format encodes it.
-type frame struct {
-	bytes  []byte
-	native atomic.Pointer[nativeFrame]
+// held is memory that counts for Options.MaxBytes while there are references to it. Its methods
+// do nothing for nil: memory of one subscriber, which counts with it.
+type held struct {
+	hub  *Hub
+	refs atomic.Int32
+	size atomic.Int64
 }
 
-func newFrame(b []byte) *frame { return &frame{bytes: b} }
+func (c *held) charge(n int) {
+	c.size.Add(int64(n))
+	c.hub.bytes.Add(int64(n))
+}
+
+// hold adds a reference, even if there was none any more.
+func (c *held) hold() {
+	if c != nil && c.refs.Add(1) == 1 {
+		c.hub.bytes.Add(c.size.Load())
+	}
+}
+
+func (c *held) release() {
+	if c != nil && c.refs.Add(-1) == 0 {
+		c.hub.bytes.Add(-c.size.Load())
+	}
+}
+
+// A frame is what is sent: a message as one format encodes it, several of them, or something
+// for one subscriber alone.
+type frame struct {
+	bytes  []byte // of native
+	native *redline.Frame
+	of     *held // what its memory counts with
+}
+
+// frameBytes is what a frame counts for beyond its bytes, in bytes.
+const frameBytes = 128
+
+func newFrame(b []byte, of *held) *frame {
+	f := &frame{native: redline.NewFrame(b), of: of} // which needs no more memory than its length
+	f.bytes = f.native.BytesNoCopy()
+	return f
+}
 
 // newMessage copies an event. It belongs to the caller, who holds one reference.
 func (h *Hub) newMessage(e *Event) *message {
@@ -53,29 +87,16 @@ func (h *Hub) newMessage(e *Event) *message {
 		own:    e.ID,
 		key:    e.Key,
 		at:     h.now(),
-		hub:    h,
 		frames: make([]atomic.Pointer[frame], len(h.encodings)),
 	}
 	if !e.Time.IsZero() {
 		// An event of the past is as old as it is; none is younger than now.
 		m.at -= max(int64(time.Since(e.Time)), 0)
 	}
+	m.hub = h
 	m.refs.Store(1)
-	m.charge(int64(len(e.Data)) + overhead)
+	m.charge(overhead + len(e.Data) + len(e.Topic) + len(e.ID) + len(e.Type) + len(e.Key))
 	return m
-}
-
-func (m *message) charge(n int64) {
-	m.size.Add(n)
-	m.hub.bytes.Add(n)
-}
-
-func (m *message) hold() { m.refs.Add(1) }
-
-func (m *message) release() {
-	if m.refs.Add(-1) == 0 {
-		m.hub.bytes.Add(-m.size.Load())
-	}
 }
 
 // weight is what the message counts for in a queue's limit of bytes.
@@ -87,11 +108,11 @@ func (m *message) frame(encoding uint8) *frame {
 	if f := p.Load(); f != nil {
 		return f
 	}
-	f := newFrame(m.hub.encodings[encoding].AppendEvent(nil, &m.event))
+	f := newFrame(m.hub.encodings[encoding].AppendEvent(nil, &m.event), &m.held)
 	if !p.CompareAndSwap(nil, f) {
 		return p.Load()
 	}
-	m.charge(int64(len(f.bytes)))
+	m.charge(len(f.bytes) + frameBytes)
 	return f
 }
 

@@ -40,6 +40,8 @@ func (c *client) write(f *frame) bool {
 	return true
 }
 
+func (c *client) pending() int { return len(c.sent) }
+
 func (c *client) end() { c.ended = true }
 
 // read has a client read whole lines among the first n bytes.

@@ -88,6 +88,7 @@ func (m *model) restart() {
 		m.t.Fatal(err)
 	}
 	m.hub, m.events, m.loop = hub, nil, new(fakeLoop)
+	hub.history.most = 4 + m.r.IntN(30) // resumptions take several turns
 	for _, c := range m.clients {
 		c.sub = nil
 	}
@@ -215,10 +216,14 @@ func (m *model) turn(c *client) {
 			c.sent = append(c.sent, f.bytes...)
 		}
 		c.ended = t.done
+		t.release()
 	}
 }
 
 func (m *model) leave(c *client) {
+	if c.native != nil {
+		c.native.forget()
+	}
 	m.hub.leave(c.sub)
 	m.loop.behind = slices.DeleteFunc(m.loop.behind, func(b *client) bool { return b == c })
 	c.sub, c.native, c.sent = nil, nil, nil

@@ -36,8 +36,10 @@ type Options struct {
 
 	// MaxEventBytes bounds the data of one event. Default: 1 MiB.
 	MaxEventBytes int
-	// MaxBytes bounds the memory of the hub: its history, what is queued, and half a KiB
-	// for each subscriber. When it is reached, the history gets shorter, new subscribers get
+	// MaxBytes bounds the memory of the hub: its history, topics, what is queued, each in all
+	// its encodings and until the last connection has sent it, and half a KiB for each
+	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
+	// count: see Server.WriteBuffer. When it is reached, the history gets shorter, new subscribers get
 	// 503, and those that are furthest behind are ended. Default: 512 MiB.
 	MaxBytes int64
 	// MaxTopics bounds the topics whose history is known. Default: 100,000.
@@ -63,6 +65,14 @@ type Options struct {
 	// WriteTimeout is how long a client on net/http may take to accept one write; for clients
 	// on a redline.Server, see its StallTimeout. Default: 30 seconds.
 	WriteTimeout time.Duration
+	// AckTimeout is for how long the system of a client on a redline.Server may acknowledge
+	// nothing of what was sent to it; then it counts as gone, see
+	// [redline.Subscription.SetAckTimeout]. It bounds how long a client that has vanished
+	// stays: a Heartbeat later something is sent to it, and AckTimeout after that it is gone.
+	// Negative: as long as the system has it. Default: two Heartbeats, but at least
+	// WriteTimeout, because the kernel also counts while a client reads nothing, and at most
+	// ten minutes.
+	AckTimeout time.Duration
 	// Spread is the time over which Shutdown ends the subscribers, and over which they
 	// connect elsewhere. Negative: all at once. Default: 2 seconds.
 	Spread time.Duration
@@ -183,6 +193,10 @@ func (o Options) withDefaults() (Options, error) {
 	} {
 		v.set(&errs)
 	}
+	value[time.Duration]{
+		name: "AckTimeout", field: &o.AckTimeout, fallback: max(2*min(o.Heartbeat, 5*time.Minute), o.WriteTimeout),
+		least: time.Millisecond, most: 24 * time.Hour, lifted: never, liftable: 1,
+	}.set(&errs)
 	value[int64]{name: "MaxBytes", field: &o.MaxBytes, fallback: 512 << 20, least: 1 << 16, most: 1 << 50}.set(&errs)
 	if o.Policy == 0 {
 		o.Policy = DropOldest

@@ -75,7 +75,9 @@ func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) err
 	if !p.send(nil) { // the head alone: the first event may be hours away
 		return nil
 	}
-	for t := new(turn); ; {
+	t := new(turn)
+	defer t.release()
+	for {
 		h.turn(&p.subscriber, t)
 		if len(t.frames) > 0 && !p.send(t.frames) {
 			return nil

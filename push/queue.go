@@ -6,6 +6,23 @@ type queue struct {
 	head  int
 	bytes int
 	lost  int // events dropped after the last item
+
+	hub   *Hub
+	extra int // bytes that its items count for beyond those of an ordinary subscriber
+}
+
+// itemBytes is the size of an item. A subscriber has freeItems of them in subscriberBytes.
+const (
+	itemBytes = 16
+	freeItems = 16
+)
+
+// weigh counts the memory of the items in Options.MaxBytes.
+func (q *queue) weigh(items int) {
+	if n := max(items-freeItems, 0) * itemBytes; n != q.extra {
+		q.hub.bytes.Add(int64(n - q.extra))
+		q.extra = n
+	}
 }
 
 // An item is a message, and how many events were dropped right before it.
@@ -25,6 +42,7 @@ func (q *queue) add(m *message) {
 	}
 	m.hold()
 	q.items = append(q.items, item{m, q.lost})
+	q.weigh(cap(q.items))
 	q.lost = 0
 	q.bytes += m.weight()
 }
@@ -58,12 +76,13 @@ func (q *queue) remove(i int, lost bool) {
 	it.m.release()
 }
 
-// clear removes everything, and returns how many events that were.
+// clear removes everything, and returns how many events that were. The queue is not used again.
 func (q *queue) clear() int {
 	n := q.len()
 	for q.len() > 0 {
 		q.pop().m.release()
 	}
+	q.weigh(0)
 	return n
 }
 
@@ -135,27 +154,39 @@ func (q *queue) full(o *Options) bool {
 	return q.len() >= o.QueueEvents || q.bytes >= o.QueueBytes
 }
 
-// maxSpare is the longest queue that is kept for the next subscriber that needs one, in
-// items.
-const maxSpare = 64
+// maxSpare is the longest queue that is kept for the next subscriber that needs one, and
+// spareItems how long all those kept are together, in items: 256 KiB.
+const (
+	maxSpare   = 64
+	spareItems = 16 << 10
+)
 
 // A spare keeps queues that are empty. A shard's lock guards it.
-type spare struct{ queues []*queue }
-
-func (p *spare) get() *queue {
-	if n := len(p.queues); n > 0 {
-		q := p.queues[n-1]
-		p.queues[n-1] = nil
-		p.queues = p.queues[:n-1]
-		return q
-	}
-	return &queue{items: make([]item, 0, 4)}
+type spare struct {
+	queues []*queue
+	items  int
 }
 
+func (p *spare) get(h *Hub) *queue {
+	n := len(p.queues)
+	if n == 0 {
+		return &queue{items: make([]item, 0, 4), hub: h}
+	}
+	q := p.queues[n-1]
+	p.queues[n-1] = nil
+	p.queues = p.queues[:n-1]
+	p.items -= cap(q.items)
+	q.weigh(cap(q.items))
+	return q
+}
+
+// put takes a queue that is empty.
 func (p *spare) put(q *queue) {
-	if cap(q.items) > maxSpare || len(p.queues) >= 1024 {
+	q.weigh(0)
+	if cap(q.items) > maxSpare || p.items+cap(q.items) > spareItems {
 		return
 	}
-	*q = queue{items: q.items[:0]}
+	p.items += cap(q.items)
+	*q = queue{items: q.items[:0], hub: q.hub}
 	p.queues = append(p.queues, q)
 }

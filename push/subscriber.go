@@ -49,13 +49,6 @@ const (
 	finished                   // the bye was sent
 )
 
-// A catchUp is the state of a subscriber that reads the history.
-type catchUp struct {
-	gap      *format.Gap // to announce before the next event
-	told     uint64      // losses up to here were announced
-	fetching bool        // the broker was asked
-}
-
 // A sink is how the output of a subscriber leaves. It calls [Hub.turn] after wake.
 type sink interface {
 	wake()  // any goroutine, any locks
@@ -81,14 +74,30 @@ const turnBytes = 16 << 10
 
 // A turn is what a subscriber is to send now.
 type turn struct {
-	frames []*frame
-	more   bool // another turn is needed, without waiting for anything
-	done   bool // the stream ends after the frames
+	frames []*frame // with a reference to each
+	more   bool     // another turn is needed, without waiting for anything
+	done   bool     // the stream ends after the frames
+}
+
+// release forgets the frames, which were sent or are not wanted.
+func (t *turn) release() {
+	for i, f := range t.frames {
+		f.of.release()
+		t.frames[i] = nil
+	}
+	t.frames = t.frames[:0]
+}
+
+// keep leaves the frames from i on to the caller, with their references.
+func (t *turn) keep(i int) {
+	clear(t.frames[i:])
+	t.frames = t.frames[:i]
 }
 
 // turn collects what is due, in place of what the last turn collected. One goroutine at a
 // time calls it for a subscriber.
 func (h *Hub) turn(s *subscriber, t *turn) {
+	t.release()
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	if s.catching != nil {
@@ -96,7 +105,7 @@ func (h *Hub) turn(s *subscriber, t *turn) {
 		h.feed(s)
 		s.shard.mu.Lock()
 	}
-	t.frames, t.more, t.done = t.frames[:0], false, false
+	t.more, t.done = false, false
 	s.state &^= busy
 	if s.at < 0 || s.state&finished != 0 {
 		t.done = true
@@ -157,10 +166,9 @@ func (s *subscriber) announce(t *turn) {
 	h := s.shard.hub
 	switch {
 	case s.queue != nil:
-		next := s.queue.items[s.queue.head].m
-		g.ID = h.id(next.seq - 1)
-		if g.To == "" {
-			g.To = next.event.ID
+		var next string
+		if g.ID, next = s.placed(); g.To == "" {
+			g.To = next
 		}
 	case s.place.list != nil || s.bye != 0:
 		g.ID = h.id(s.seen)
@@ -175,6 +183,19 @@ func (s *subscriber) announce(t *turn) {
 	s.lastID = g.ID
 }
 
+// placed returns the position before the first message in the queue that has a place in the
+// present order, and the ID of that message. If none has one, both are the position of what
+// was delivered.
+func (s *subscriber) placed() (before, next string) {
+	h := s.shard.hub
+	for _, it := range s.queue.items[s.queue.head:] {
+		if _, ours := h.position(it.m.event.ID); it.m.seq != unplaced && (ours || h.broker == nil) {
+			return h.id(it.m.seq - 1), it.m.event.ID
+		}
+	}
+	return h.id(s.seen), h.id(s.seen)
+}
+
 // drain moves messages from the queue to the turn, and announces what was dropped.
 func (s *subscriber) drain(t *turn) {
 	q := s.queue
@@ -185,15 +206,18 @@ func (s *subscriber) drain(t *turn) {
 	for room := turnBytes; q.len() > 0 && room > 0; {
 		it := q.pop()
 		if it.lost > 0 {
-			s.gap(t, &format.Gap{From: s.lastID, To: it.m.event.ID, Dropped: it.lost, Reason: "slow"})
+			to := it.m.event.ID
+			if to == "" {
+				_, to = s.placed()
+			}
+			s.gap(t, &format.Gap{From: s.lastID, To: to, Dropped: it.lost, Reason: "slow"})
 		}
 		f := it.m.frame(s.encoding)
-		t.frames = append(t.frames, f)
+		t.frames = append(t.frames, f) // with the reference of the queue
 		room -= len(f.bytes)
 		if it.m.event.ID != "" {
 			s.lastID = it.m.event.ID
 		}
-		it.m.release()
 		s.shard.counts.delivered++
 	}
 	if q.len() > 0 {
@@ -222,57 +246,13 @@ func (s *subscriber) gap(t *turn, g *format.Gap) {
 
 // encode makes a frame for this subscriber alone.
 func (s *subscriber) encode(f func(format.Format) []byte) *frame {
-	return newFrame(f(s.shard.hub.encodings[s.encoding]))
-}
-
-// feed continues a subscriber that catches up: with the next events of the history, or of
-// the broker if the history does not reach back far enough. Having reached the present, it
-// makes the subscriber live in the same instant, so that nothing is missed or repeated.
-func (h *Hub) feed(s *subscriber) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	sh := s.shard
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	c := s.catching
-	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || s.place.list != nil {
-		return
-	}
-	events, lost, more := h.history.after(h.fed[:0], s.seen, *s.filters, min(h.o.QueueEvents, 256), 256<<10)
-	h.fed = events
-	if lost > c.told {
-		if h.broker != nil {
-			h.fetch(s, lost)
-			return
-		}
-		c.told = lost
-		if c.gap == nil {
-			c.gap = &format.Gap{From: s.lastID, Reason: "history"}
-		}
-		c.gap.To = h.whole(lost, *s.filters)
-	}
-	for _, m := range events {
-		s.append(m)
-	}
-	clear(events)
-	if !more {
-		s.seen = h.seq
-		sh.enlist(s)
-	}
-}
-
-// whole returns the ID of the first event after a loss: from there on nothing is missing.
-func (h *Hub) whole(lost uint64, filters []string) string {
-	if next, _, _ := h.history.after(nil, lost, filters, 1, 0); len(next) > 0 {
-		return next[0].event.ID
-	}
-	return h.id(lost)
+	return newFrame(f(s.shard.hub.encodings[s.encoding]), nil)
 }
 
 // append queues a message of the history.
 func (s *subscriber) append(m *message) {
 	if s.queue == nil {
-		s.queue = s.shard.spare.get()
+		s.queue = s.shard.spare.get(s.shard.hub)
 	}
 	s.queue.add(m)
 	s.seen = m.seq
@@ -288,7 +268,7 @@ func (s *subscriber) offer(m *message) {
 	h := s.shard.hub
 	waits := s.waits()
 	if s.queue == nil {
-		s.queue = s.shard.spare.get()
+		s.queue = s.shard.spare.get(s.shard.hub)
 	}
 	r := s.queue.offer(m, &h.o)
 	c := &s.shard.counts

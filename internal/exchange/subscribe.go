@@ -45,6 +45,9 @@ type Subscribed interface {
 	Pending() int
 
 	RemoteAddr() net.Addr
+	// SetAckTimeout bounds the time for which the client's system acknowledges nothing of
+	// what its connection has sent: see transport.Acked.
+	SetAckTimeout(d time.Duration)
 }
 
 // A Frame is a part of the bodies of many responses. It does not change.

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"net"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
@@ -175,6 +176,13 @@ func (p *subscribed) At() exchange.Turned { return p.conn.(transport.Looped).At(
 
 // RemoteAddr implements exchange.Subscribed.
 func (p *subscribed) RemoteAddr() net.Addr { return p.conn.RemoteAddr() }
+
+// SetAckTimeout implements exchange.Subscribed.
+func (p *subscribed) SetAckTimeout(d time.Duration) {
+	if c, ok := p.conn.(transport.Acked); ok {
+		c.SetAckTimeout(d)
+	}
+}
 
 // Pending implements exchange.Subscribed.
 func (p *subscribed) Pending() int { return p.out.Len() + p.conn.Pending() }

@@ -2,6 +2,7 @@ package http2
 
 import (
 	"net"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
@@ -211,6 +212,13 @@ func (p *pushed) At() exchange.Turned { return p }
 
 // RemoteAddr implements exchange.Subscribed.
 func (p *pushed) RemoteAddr() net.Addr { return p.s.conn.RemoteAddr() }
+
+// SetAckTimeout implements exchange.Subscribed, for all streams of the connection.
+func (p *pushed) SetAckTimeout(d time.Duration) {
+	if c, ok := p.s.conn.(transport.Acked); ok {
+		c.SetAckTimeout(d)
+	}
+}
 
 // Pending implements exchange.Subscribed.
 func (p *pushed) Pending() int {

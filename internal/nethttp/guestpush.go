@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/serial"
@@ -110,6 +111,9 @@ func (p *guestPush) At() exchange.Turned { return p }
 
 // RemoteAddr implements exchange.Subscribed.
 func (p *guestPush) RemoteAddr() net.Addr { return p.g.RemoteAddr() }
+
+// SetAckTimeout implements exchange.Subscribed: a guest does not know its connection.
+func (p *guestPush) SetAckTimeout(time.Duration) {}
 
 // Pending implements exchange.Subscribed: a Put returns when the server has taken its bytes.
 func (p *guestPush) Pending() int { return 0 }

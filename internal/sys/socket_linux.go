@@ -2,11 +2,13 @@ package sys
 
 import (
 	"encoding/binary"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -120,6 +122,15 @@ func shutdown(fd, how int) syscall.Errno {
 // NoDelay turns Nagle's algorithm off. Errors do not matter: the socket may be
 // of another family.
 func NoDelay(fd int) { _ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) }
+
+// SetAckTimeout bounds the time for which the peer's system may leave data unacknowledged, or
+// its window closed, before the kernel ends the connection with ETIMEDOUT (TCP_USER_TIMEOUT in
+// tcp(7); RFC 9293, 3.8.3). It is rounded up to milliseconds; 0 restores the system's own.
+// Errors do not matter: the socket may be of another family.
+func SetAckTimeout(fd int, d time.Duration) {
+	ms := min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32)
+	_ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int32(ms))
+}
 
 func setInt(fd, level, option int, value int32) syscall.Errno {
 	_, _, errno := syscall.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option), uintptr(unsafe.Pointer(&value)), unsafe.Sizeof(value), 0)

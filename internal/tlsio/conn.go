@@ -21,6 +21,7 @@ type Conn Session
 
 var (
 	_ transport.Looped = (*Conn)(nil)
+	_ transport.Acked  = (*Conn)(nil)
 	_ transport.Turner = (*Session)(nil)
 )
 
@@ -197,6 +198,13 @@ func (c *Conn) Pending() int { return (*Session)(c).behind() + c.conn.Pending() 
 
 // Untaken implements transport.Conn.
 func (c *Conn) Untaken() int { return (*Session)(c).behind() + c.conn.Untaken() }
+
+// SetAckTimeout implements transport.Acked.
+func (c *Conn) SetAckTimeout(d time.Duration) {
+	if under, ok := c.conn.(transport.Acked); ok {
+		under.SetAckTimeout(d)
+	}
+}
 
 // Close implements transport.Conn. An orderly close sends close_notify.
 func (c *Conn) Close(how transport.Closing) {

@@ -29,6 +29,15 @@ type Looped interface {
 	At() Turned
 }
 
+// Acked is a connection that can bound the time for which its peer's system acknowledges
+// nothing of what was sent.
+type Acked interface {
+	// SetAckTimeout has the kernel give the connection up when data stays unacknowledged for
+	// that long, or the peer's window closed; 0 means as long as the system's own bound. It
+	// has no effect where the system cannot do it. Any goroutine may call it at any time.
+	SetAckTimeout(d time.Duration)
+}
+
 // Turned is what a walk visits. Turn makes the loop call the session's Turn, after Feed has
 // returned or left if the connection is being fed; it reports false when the session is
 // never called again. Any goroutine may call it, at any time. It takes no memory.

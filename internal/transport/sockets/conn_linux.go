@@ -292,6 +292,14 @@ func (c *Conn) Untaken() int {
 	return n
 }
 
+// SetAckTimeout implements [transport.Acked].
+func (c *Conn) SetAckTimeout(d time.Duration) {
+	if fd, ok := c.hold(); ok {
+		sys.SetAckTimeout(fd, d)
+		c.letGo(fd)
+	}
+}
+
 func (m *more) pending() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

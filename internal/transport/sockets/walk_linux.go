@@ -33,6 +33,7 @@ var turned = []byte{}
 var (
 	_ transport.Loop   = (*Loop)(nil)
 	_ transport.Looped = (*Conn)(nil)
+	_ transport.Acked  = (*Conn)(nil)
 )
 
 // Turn implements [transport.Looped].

@@ -277,6 +277,9 @@ func (c *conn) Pending() int {
 	return c.unsent
 }
 
+// SetAckTimeout implements [transport.Acked].
+func (c *conn) SetAckTimeout(d time.Duration) { setAckTimeout(c.nc, d) }
+
 // Untaken implements [transport.Conn].
 func (c *conn) Untaken() int { return c.Pending() + unacked(c.nc) }
 

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/redline-go/redline/internal/sys"
 )
@@ -48,13 +49,21 @@ func sendFile(nc net.Conn, f *os.File, off int64, n int) (sent int, err error) {
 // unacked is the number of bytes that the kernel has accepted and the peer's system has not
 // acknowledged, 0 if that cannot be known.
 func unacked(nc net.Conn) (n int) {
-	nc = below(nc)
-	if !plain(nc) {
-		return 0
-	}
-	rc, err := nc.(syscall.Conn).SyscallConn()
-	if err != nil || rc.Control(func(fd uintptr) { n = sys.Untaken(int(fd)) }) != nil {
-		return 0 // it is closed
-	}
+	control(nc, func(fd int) { n = sys.Untaken(fd) })
 	return n
+}
+
+// setAckTimeout bounds the time for which the peer's system acknowledges nothing.
+func setAckTimeout(nc net.Conn, d time.Duration) {
+	control(nc, func(fd int) { sys.SetAckTimeout(fd, d) })
+}
+
+// control calls f with the descriptor of a connection, if it has one and is not closed.
+func control(nc net.Conn, f func(fd int)) {
+	if nc = below(nc); !plain(nc) {
+		return
+	}
+	if rc, err := nc.(syscall.Conn).SyscallConn(); err == nil {
+		_ = rc.Control(func(fd uintptr) { f(int(fd)) }) // an error: it is closed
+	}
 }
