@@ -14,7 +14,8 @@ import (
 	"github.com/redline-go/redline/push/topic"
 )
 
-// A Handler answers GET requests with the stream of a hub. Set its fields before it is used.
+// A Handler answers GET requests with the stream of a hub. Set its fields before it is used;
+// its functions are called for requests that its authorize function has allowed.
 //
 //	topic          what to listen to: a name or a pattern, once for each
 //	format         "sse", "ndjson", "protobuf"; without it, the header Accept decides
