@@ -69,7 +69,8 @@ func New(ctx context.Context, o Options) (*Endpoint, error) {
 		return nil, errors.New("mercure: Options.Push.Broker is set: an endpoint serves one process, because clients resume by IDs that a broker does not keep")
 	}
 	o.Push.Formats = []format.Format{stream{}}
-	o.Push.MaxFilters = 3 * maxSelectors
+	o.Push.Rules = append([]push.Rule{{Pattern: subscriptionsTopic, History: push.History{Events: subscriptionsKept}}}, o.Push.Rules...)
+	o.Push.MaxFilters = 4 * maxSelectors
 	o.Push.MaxEventBytes = 7*o.MaxData + (maxTopics+4)*maxTopicBytes // "data: " before each line
 	e := &Endpoint{o: o}
 	e.active.init()
