@@ -15,8 +15,9 @@ import (
 	"github.com/redline-go/redline/push/topic"
 )
 
-// A Handler answers GET requests with the stream of a hub. Set its fields before it is used;
-// its functions are called for requests that its authorize function has allowed.
+// A Handler answers GET requests with the stream of a hub; it is mounted for all methods. Set
+// its fields before it is used; its functions are called for requests that its authorize
+// function has allowed.
 //
 //	topic          what to listen to: a name or a pattern, once for each
 //	format         "sse", "ndjson", "protobuf"; without it, the header Accept decides
@@ -34,7 +35,8 @@ type Handler struct {
 	// The zero time: never. Default: never.
 	Until func(*http.Request) time.Time
 	// Origins are the origins whose pages may read the stream, such as
-	// "https://example.com", or "*" for all (Fetch Standard, 3.3). Default: only the page's own.
+	// "https://example.com", or "*" for all (Fetch Standard, 3.3). They need the handler to be
+	// mounted for OPTIONS too. Default: only the page's own.
 	Origins []string
 
 	hub       *Hub
@@ -48,8 +50,9 @@ var ErrUnauthorized = errors.New("push: unauthorized")
 
 // Handler returns a handler that serves the hub's stream. authorize says what the client of
 // a request may listen to, as names and patterns. A client that asks for something else gets
-// 403, and one that asks for nothing gets all that it may. Nil: everybody may listen to
-// everything, which has to be asked for.
+// 403, and one that asks for nothing gets all that it may, up to 16 times Options.MaxFilters.
+// What users have chosen, such as their names, goes into names by [topic.Join]. Nil:
+// everybody may listen to everything, which has to be asked for.
 func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)) *Handler {
 	return &Handler{hub: h, authorize: authorize}
 }

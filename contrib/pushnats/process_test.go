@@ -102,7 +102,7 @@ func run(o pushnats.Options) error {
 // serve mounts a hub, and a way to publish to it.
 func serve(hub *push.Hub) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/events", hub.Handler(nil))
+	mux.Handle("GET /events", hub.Handler(nil))
 	mux.HandleFunc("POST /publish", func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
 		if err == nil {
