@@ -66,8 +66,6 @@ type cluster struct {
 }
 
 const (
-	// replays is how many subscribers read from the broker at a time.
-	replays = 32
 	// pause is how long to wait before the broker or registry is tried again.
 	pause = 250 * time.Millisecond
 	// maxChanges is how many changes wait for the registry before all members are sent.
@@ -314,83 +312,3 @@ func (h *Hub) publishLocally(e *Event) Receipt {
 
 // unplaced is the place of a message that has none.
 const unplaced = ^uint64(0)
-
-// fetch reads the events in (s.seen, until] from the broker, as many as a turn of catching
-// up may have. The locks of hub and shard are held.
-func (h *Hub) fetch(s *subscriber, until uint64) {
-	s.catching.fetching = true
-	seen, filters, epoch := s.seen, *s.filters, h.era()
-	c := &h.cluster
-	c.work.Go(func() {
-		var got []Record
-		var first uint64
-		err := c.ctx.Err()
-		select {
-		case c.asking <- struct{}{}:
-			got, first, err = h.replay(seen, until, filters)
-			<-c.asking
-		case <-c.ctx.Done():
-		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if epoch != h.era() {
-			got, first, err = nil, 0, nil // of an order that has ended; its end was announced
-		}
-		h.fetched(s, until, got, first, err)
-	})
-}
-
-// fetchEvents and fetchBytes bound what one replay brings.
-const (
-	fetchEvents = 256
-	fetchBytes  = 256 << 10
-)
-
-func (h *Hub) replay(after, until uint64, filters []string) (got []Record, first uint64, err error) {
-	ctx, cancel := context.WithTimeout(h.cluster.ctx, h.o.WriteTimeout)
-	defer cancel()
-	room := fetchBytes
-	first, err = h.broker.Replay(ctx, after, until, filters, func(r Record) bool {
-		got = append(got, r)
-		room -= len(r.Event.Data)
-		return len(got) < fetchEvents && room > 0
-	})
-	return got, first, err
-}
-
-// fetched queues what the broker had. The lock is held.
-func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, err error) {
-	s.shard.mu.Lock()
-	defer s.shard.mu.Unlock()
-	c := s.catching
-	c.fetching = false
-	if s.at < 0 || s.bye != 0 {
-		return
-	}
-	switch {
-	case err != nil && len(got) == 0:
-		h.lose(s, until, "broker")
-	case first > s.seen+1 && c.told < first-1:
-		h.lose(s, first-1, "history")
-	}
-	for _, r := range got {
-		m := h.newMessage(&r.Event)
-		m.seq, m.event.ID = r.Seq, h.id(r.Seq)
-		m.log = h.history.log(m.event.Topic)
-		s.append(m)
-		m.release()
-	}
-	if len(got) == 0 {
-		s.seen = max(s.seen, min(until, h.seq))
-	}
-	s.sink.wake()
-}
-
-// lose notes that a subscriber will not get some of the events up to a place.
-func (h *Hub) lose(s *subscriber, until uint64, reason string) {
-	c := s.catching
-	c.told = max(c.told, until)
-	if c.gap == nil {
-		c.gap = &format.Gap{From: s.lastID, Reason: reason}
-	}
-}

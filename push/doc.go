@@ -2,7 +2,7 @@
 // are HTTP requests, receive those of the topics and patterns that they name.
 //
 //	hub, err := push.New(push.Options{})
-//	http.Handle("GET /events", hub.Handler(nil))
+//	http.Handle("/events", hub.Handler(nil))
 //	hub.Publish(ctx, push.Event{Topic: "orders/17", Data: []byte(`{"state":"paid"}`)})
 //
 // A browser listens with new EventSource("/events?topic=orders/*").

@@ -3,13 +3,13 @@ package push_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"time"
 
 	"github.com/redline-go/redline/push"
+	"github.com/redline-go/redline/push/topic"
 )
 
 // A hub on a server of net/http, and a client.
@@ -67,19 +67,21 @@ func ExampleHub_Handler() {
 	}
 	defer hub.Close()
 	h := hub.Handler(func(r *http.Request) ([]string, error) {
-		switch user, _, ok := r.BasicAuth(); {
-		case !ok:
+		user, _, ok := r.BasicAuth()
+		if !ok {
 			return nil, push.ErrUnauthorized
-		case user == "":
-			return nil, errors.New("no user")
-		default:
-			return []string{"users/" + user + "/**", "news"}, nil
 		}
+		mine, err := topic.Join("users", user) // an error for a user named "*"
+		return []string{mine + "/**", "news"}, err
 	})
-	r := httptest.NewRequest("GET", "/?topic=users/eve/mail", nil)
-	r.SetBasicAuth("bob", "")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	fmt.Print(w.Code, " ", w.Body)
-	// Output: 403 you may not listen to the topic "users/eve/mail"
+	for _, user := range []string{"bob", "*"} {
+		r := httptest.NewRequest("GET", "/?topic=users/eve/mail", nil)
+		r.SetBasicAuth(user, "")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Print(w.Code, " ", w.Body)
+	}
+	// Output:
+	// 403 you may not listen to the topic "users/eve/mail"
+	// 403 you may not listen here
 }

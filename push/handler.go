@@ -8,13 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/topic"
 )
 
-// A Handler answers GET requests with the stream of a hub. Set its fields before it is used.
+// A Handler answers GET requests with the stream of a hub; it is mounted for all methods. Set
+// its fields before it is used; its functions are called for requests that its authorize
+// function has allowed.
 //
 //	topic          what to listen to: a name or a pattern, once for each
 //	format         "sse", "ndjson", "protobuf"; without it, the header Accept decides
@@ -25,18 +28,20 @@ type Handler struct {
 	User func(*http.Request) string
 	// Address names the client of a request, for Options.MaxPerAddress and the registry.
 	// Default: the host of RemoteAddr. Behind a proxy it has to come from a header that the
-	// proxy sets.
+	// proxy sets. IPv6 addresses of one /64 count as one address.
 	Address func(*http.Request) string
 	// Until says when the right of a request to listen ends, such as the expiry of its token:
 	// its stream ends like one whose Lifetime is over, some seconds before rather than later.
 	// The zero time: never. Default: never.
 	Until func(*http.Request) time.Time
 	// Origins are the origins whose pages may read the stream, such as
-	// "https://example.com", or "*" for all (Fetch Standard, 3.3). Default: only the page's own.
+	// "https://example.com", or "*" for all (Fetch Standard, 3.3). They need the handler to be
+	// mounted for OPTIONS too. Default: only the page's own.
 	Origins []string
 
 	hub       *Hub
 	authorize func(*http.Request) ([]string, error)
+	cannot    sync.Once // say that there are no streams, see CanFlush
 }
 
 // ErrUnauthorized, when an authorize function returns it, wrapped or not, answers with 401
@@ -45,14 +50,18 @@ var ErrUnauthorized = errors.New("push: unauthorized")
 
 // Handler returns a handler that serves the hub's stream. authorize says what the client of
 // a request may listen to, as names and patterns. A client that asks for something else gets
-// 403, and one that asks for nothing gets all that it may. Nil: everybody may listen to
-// everything, which has to be asked for.
+// 403, and one that asks for nothing gets all that it may, up to 16 times Options.MaxFilters.
+// What users have chosen, such as their names, goes into names by [topic.Join]. Nil:
+// everybody may listen to everything, which has to be asked for.
 func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)) *Handler {
 	return &Handler{hub: h, authorize: authorize}
 }
 
 // ServeHTTP implements http.Handler, under any server. On a redline.Server it returns at
 // once, and the loop of the connection serves the stream.
+//
+// The ResponseWriter has to be one that can flush, see [CanFlush]; otherwise the answer is 500,
+// and Options.Logger is told once.
 //
 // Other protocols can be served through a ResponseWriter of their own, without Unwrap to one
 // of a redline.Server: WriteHeader with 200 begins the stream, and then each message of the
@@ -64,12 +73,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if j != nil {
 		ok, err := h.hub.serveLooped(j, w.Header(), func(l *looped) (*redline.Subscription, error) { return redline.Subscribe(w, l) })
 		if !ok {
-			err = h.hub.servePlain(w, r, j)
+			err = h.servePlain(w, r, j)
 		}
 		if err == nil {
 			return
 		}
-		status, text = h.refuse(w.Header(), &refusal{http.StatusServiceUnavailable, err.Error()})
+		why := &refusal{http.StatusServiceUnavailable, err.Error()}
+		if errors.Is(err, errFlush) {
+			why.status = http.StatusInternalServerError
+		}
+		status, text = h.refuse(w.Header(), why)
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -186,7 +199,10 @@ func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return nil, &refusal{http.StatusMethodNotAllowed, "a stream is read with GET"}
 	}
-	query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // what cannot be read must not count as not asked for
+		return nil, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
+	}
 	j := new(joining)
 	var ok bool
 	if j.encoding, ok = h.hub.choose(query.Get("format"), r.Header.Values("Accept")); !ok {
@@ -217,21 +233,24 @@ func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
 	return j, nil
 }
 
+// grants is how many times MaxFilters a client may have that asks for nothing: the list is
+// then the service's own, and the client could not make it shorter.
+const grants = 16
+
 // filters returns what a request may listen to of what it asks for.
 func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) {
+	most := h.hub.o.MaxFilters
+	tooMany := &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(most) + ", or use a pattern"}
 	var granted []string
 	if h.authorize != nil {
-		var err error
-		switch granted, err = h.authorize(r); {
-		case errors.Is(err, ErrUnauthorized):
-			return nil, &refusal{http.StatusUnauthorized, "say who you are: the request has no valid credentials"}
-		case err != nil:
-			return nil, &refusal{http.StatusForbidden, "you may not listen here"}
-		case slices.ContainsFunc(granted, func(g string) bool { return topic.CheckPattern(g) != nil }):
-			// Made of a name that a user has chosen, it could select anything.
-			return nil, &refusal{http.StatusForbidden, "you may not listen here: one of the topics that are granted is no topic and no pattern"}
-		case len(asked) == 0:
+		var refused *refusal
+		if granted, refused = h.granted(r); refused != nil {
+			return nil, refused
+		}
+		if len(asked) == 0 {
 			asked = granted
+			most *= grants
+			tooMany.text = "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"
 		}
 	}
 	var filters []string
@@ -239,15 +258,16 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 		if err := topic.CheckPattern(f); err != nil {
 			return nil, &refusal{http.StatusBadRequest, err.Error()}
 		}
-		if h.authorize != nil && !slices.ContainsFunc(granted, func(g string) bool { return topic.Covers(g, f) }) {
+		if slices.Contains(filters, f) {
+			continue
+		}
+		if len(filters) == most {
+			return nil, tooMany
+		}
+		if h.authorize != nil && !slices.ContainsFunc(granted, func(g string) bool { return g == f || topic.Covers(g, f) }) {
 			return nil, &refusal{http.StatusForbidden, "you may not listen to the topic " + strconv.Quote(f)}
 		}
-		if !slices.Contains(filters, f) {
-			filters = append(filters, strings.Clone(f))
-		}
-		if len(filters) > h.hub.o.MaxFilters {
-			return nil, &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(h.hub.o.MaxFilters) + ", or use a pattern"}
-		}
+		filters = append(filters, strings.Clone(f))
 	}
 	if len(filters) == 0 {
 		return nil, &refusal{http.StatusBadRequest, "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
@@ -255,12 +275,28 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 	return without(filters), nil
 }
 
+// granted returns what the authorize function lets a request listen to.
+func (h *Handler) granted(r *http.Request) ([]string, *refusal) {
+	granted, err := h.authorize(r)
+	switch {
+	case errors.Is(err, ErrUnauthorized):
+		return nil, &refusal{http.StatusUnauthorized, "say who you are: the request has no valid credentials"}
+	case err != nil:
+		return nil, &refusal{http.StatusForbidden, "you may not listen here"}
+	case slices.ContainsFunc(granted, func(g string) bool { return topic.CheckPattern(g) != nil }):
+		// Made of a name that a user has chosen, it could select anything.
+		return nil, &refusal{http.StatusForbidden, "you may not listen here: one of the topics that are granted is no topic and no pattern"}
+	}
+	return granted, nil
+}
+
 // without returns the filters that no other one covers: what several select would be looked for
 // several times.
 func without(filters []string) []string {
+	patterns := slices.DeleteFunc(slices.Clone(filters), func(f string) bool { return !topic.IsPattern(f) })
 	kept := make([]string, 0, len(filters))
 	for _, f := range filters {
-		if !slices.ContainsFunc(filters, func(g string) bool { return g != f && topic.Covers(g, f) }) {
+		if !slices.ContainsFunc(patterns, func(g string) bool { return g != f && topic.Covers(g, f) }) {
 			kept = append(kept, f)
 		}
 	}
@@ -272,77 +308,9 @@ func (h *Hub) head(header http.Header, j *joining) {
 	header.Set("Content-Type", h.encodings[j.encoding].MediaType())
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would keep events back
-	header.Add("Vary", "Accept")
-}
-
-// choose returns the encoding that a client asks for by name, or accepts most (RFC 9110,
-// 12.5.1).
-func (h *Hub) choose(name string, accept []string) (uint8, bool) {
-	best, encoding := 0.0, uint8(0)
-	for i, f := range h.encodings {
-		if i > 0 && h.topical[i-1] == uint8(i) {
-			continue // the variant of the one before
-		}
-		q := 0.0
-		switch {
-		case name != "":
-			if f.Name() == name {
-				q = 1
-			}
-		case len(accept) == 0:
-			q = 1
-		default:
-			q = quality(accept, f.MediaType())
-		}
-		if q > best {
-			best, encoding = q, uint8(i)
-		}
+	if !slices.Contains(header["Vary"], "Accept") {
+		header.Add("Vary", "Accept")
 	}
-	return encoding, best > 0
-}
-
-// choices names the formats, for an error.
-func (h *Hub) choices() string {
-	var names []string
-	for _, f := range h.o.Formats {
-		names = append(names, f.MediaType()+" ("+f.Name()+")")
-	}
-	return strings.Join(names, ", ")
-}
-
-// quality returns how much a client accepts a media type: that of the most specific range.
-func quality(accept []string, mediaType string) float64 {
-	kind, _, _ := strings.Cut(mediaType, "/")
-	best, q := 0, 0.0
-	for _, line := range accept {
-		for part := range strings.SplitSeq(line, ",") {
-			name, params, _ := strings.Cut(part, ";")
-			specific := 0
-			switch name = strings.ToLower(strings.TrimSpace(name)); name {
-			case mediaType:
-				specific = 3
-			case kind + "/*":
-				specific = 2
-			case "*/*":
-				specific = 1
-			}
-			if specific > best {
-				best, q = specific, weight(params)
-			}
-		}
-	}
-	return q
-}
-
-// weight returns the parameter q of a media range; what cannot be read is 1.
-func weight(params string) float64 {
-	for p := range strings.SplitSeq(params, ";") {
-		k, v, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if q, err := strconv.ParseFloat(v, 64); err == nil && (k == "q" || k == "Q") && q >= 0 && q <= 1 {
-			return q
-		}
-	}
-	return 1
 }
 
 // cors allows pages of other origins to read the answer, errors included.

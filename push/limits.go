@@ -1,6 +1,7 @@
 package push
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errFull
 	case h.bytes.Load()+int64(weigh(j.filters)) > h.o.MaxBytes:
 		err = errMemory
-	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, j.address, h.o.MaxPerAddress, &s.address):
+	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &s.address):
 		err = errAddress
 	case j.user != "" && h.o.MaxPerUser < unbounded && !take(l.users, j.user, h.o.MaxPerUser, &s.user):
 		give(l.addresses, &s.address)
@@ -94,6 +95,17 @@ func (h *Hub) withdraw(s *subscriber) int {
 	l.count--
 	h.bytes.Add(-int64(s.charged))
 	return l.count
+}
+
+// network returns what a client's address counts as. Of an IPv6 address that is its /64, which
+// a single client may have to choose from (RFC 6177, section 2), except for addresses of a link
+// (RFC 4291, section 2.5.6), which all have the same.
+func network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || !ip.Is6() || ip.Is4In6() || ip.IsLinkLocalUnicast() {
+		return address
+	}
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
 }
 
 func take(tallies map[string]*tally, name string, most int, to **tally) bool {

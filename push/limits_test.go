@@ -70,6 +70,41 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// TestNetworks wants the addresses that one client may have to count as one.
+func TestNetworks(t *testing.T) {
+	h, err := New(Options{MaxPerAddress: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, c := range []struct {
+		address string
+		want    error
+	}{
+		{"2001:db8::1", nil},
+		{"2001:db8::2", errAddress},
+		{"2001:db8:0:0:ffff::", errAddress},
+		{"2001:db8:0:1::1", nil},
+		{"192.0.2.1", nil},
+		{"192.0.2.1", errAddress},
+		{"192.0.2.2", nil},
+		{"::ffff:192.0.2.7", nil},
+		{"::ffff:192.0.2.8", nil},
+		{"fe80::1%eth0", nil},
+		{"fe80::2%eth0", nil},
+		{"a name", nil},
+		{"", nil},
+		{"", nil},
+	} {
+		s := new(idle)
+		s.sink = s
+		j := &joining{filters: []string{"t"}, address: c.address}
+		if err := h.admit(&s.subscriber, j); err != c.want {
+			t.Errorf("%q: %v, want %v", c.address, err, c.want)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
 		{QueueEvents: -1},

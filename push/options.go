@@ -47,10 +47,11 @@ type Options struct {
 	// MaxSubscribers bounds the subscribers of this hub. Default: 250,000.
 	MaxSubscribers int
 	// MaxPerAddress and MaxPerUser bound the subscribers with the same address and the same
-	// user, see [Handler]. Default: no bound, because a proxy may be in front of all.
+	// user, see [Handler]. IPv6 addresses of one /64 are one address. Default: no bound, because a proxy may be in front of all.
 	MaxPerAddress int
 	MaxPerUser    int
-	// MaxFilters bounds the topics and patterns of one subscriber. Default: 64.
+	// MaxFilters bounds the topics and patterns that one client may ask for. One that asks for
+	// nothing gets what the authorize function grants, at most 16 times as many. Default: 64.
 	MaxFilters int
 
 	// Heartbeat is for how long a stream may be silent before a sign of life is sent.

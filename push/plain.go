@@ -1,6 +1,8 @@
 package push
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -52,6 +54,39 @@ func (p *plain) extend(d time.Duration) bool {
 	}
 	_ = p.control.SetWriteDeadline(time.Now().Add(d)) // a server without deadlines has its own
 	return true
+}
+
+// errFlush is what a client is told when CanFlush reports false.
+var errFlush = errors.New("the server cannot send events here")
+
+// CanFlush reports whether a ResponseWriter, or one that it unwraps to, can send what was
+// written before its handler returns. Without that there are no streams: [Handler] answers with
+// 500. It is for those who wrap a ResponseWriter for a Handler by one with a FlushError of its
+// own.
+func CanFlush(w http.ResponseWriter) bool {
+	for {
+		switch v := w.(type) {
+		case interface{ FlushError() error }, http.Flusher:
+			return true
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return false
+		}
+	}
+}
+
+// servePlain answers a request on a server other than redline.Server.
+func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, j *joining) error {
+	if !CanFlush(w) {
+		h.cannot.Do(func() {
+			h.hub.o.Logger.Error("push: no events can be sent: the ResponseWriter has neither Flush nor Unwrap. "+
+				"Remove the middleware that wraps it, or give its ResponseWriter the method Unwrap() http.ResponseWriter",
+				"type", fmt.Sprintf("%T", w), "path", r.URL.Path)
+		})
+		return errFlush
+	}
+	return h.hub.servePlain(w, r, j)
 }
 
 // servePlain answers a request whose handler may block.

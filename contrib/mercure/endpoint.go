@@ -40,7 +40,10 @@ type Options struct {
 	// MaxData bounds the data of an update, in bytes. Default: 256 KiB. At most 16 MiB.
 	MaxData int
 	// Push are the settings of the hub. Its Formats, MaxFilters and MaxEventBytes are set by
-	// New, and it has no Broker.
+	// New, and it has no Broker. Some defaults differ, because a client cannot be told what it
+	// missed: Policy is Disconnect, and History 1,024 events and 4 MiB a topic, or eight times
+	// MaxData if that is more. That is more than waits for a subscriber: one that was too slow
+	// comes back for all of it.
 	Push push.Options
 }
 
@@ -68,9 +71,7 @@ func New(ctx context.Context, o Options) (*Endpoint, error) {
 	if o.Push.Broker != nil {
 		return nil, errors.New("mercure: Options.Push.Broker is set: an endpoint serves one process, because clients resume by IDs that a broker does not keep")
 	}
-	o.Push.Formats = []format.Format{stream{}}
-	o.Push.MaxFilters = 3 * maxSelectors
-	o.Push.MaxEventBytes = 7*o.MaxData + (maxTopics+4)*maxTopicBytes // "data: " before each line
+	o.fill()
 	e := &Endpoint{o: o}
 	e.active.init()
 	earliest := earliestID
@@ -92,6 +93,24 @@ func New(ctx context.Context, o Options) (*Endpoint, error) {
 	e.handler = e.hub.Handler(nil)
 	e.handler.Until, e.handler.User = expiry, subject
 	return e, nil
+}
+
+// fill sets the options of the hub.
+func (o *Options) fill() {
+	p := &o.Push
+	if p.Policy == 0 {
+		p.Policy = push.Disconnect
+	}
+	if p.History.Events == 0 {
+		p.History.Events = 1024
+	}
+	if p.History.Bytes == 0 {
+		p.History.Bytes = max(4<<20, 8*o.MaxData)
+	}
+	p.Formats = []format.Format{stream{}}
+	p.Rules = append([]push.Rule{{Pattern: subscriptionsTopic, History: push.History{Events: subscriptionsKept}}}, p.Rules...)
+	p.MaxFilters = 4 * maxSelectors
+	p.MaxEventBytes = 7*o.MaxData + (maxTopics+4)*maxTopicBytes // "data: " before each line
 }
 
 func tokens(ctx context.Context, o pushjwt.Options, origins []string) (*pushjwt.Tokens, error) {

@@ -9,8 +9,8 @@ import (
 
 // FuzzSelector wants the hub's index to find whatever a selector matches.
 func FuzzSelector(f *testing.F) {
-	for _, s := range []string{"*", "a", "a/{b}", "{+a}", "a//{b}/c", "é/{b}", "%41/{b}", "a/*/{b}", "**/{x}", "{/a*}", "a{?b,c}", "{", "a}"} {
-		for _, t := range []string{"a/b", "a", "*", "a/*/c", "/x/y", "a//b/c", "%C3%A9/1", "é/1", "a?b=1"} {
+	for _, s := range []string{"*", "a", "a/{b}", "{+a}", "a//{b}/c", "é/{b}", "%41/{b}", "a/*/{b}", "**/{x}", "{/a*}", "a{?b,c}", "{", "a}", "{+a}/{b}", Path + "{/a*}", "/.well{+a}", Path + "/subscriptions/x/{b}"} {
+		for _, t := range []string{"a/b", "a", "*", "a/*/c", "/x/y", "a//b/c", "%C3%A9/1", "é/1", "a?b=1", Path + "/subscriptions/x/y"} {
 			f.Add(s, t)
 		}
 	}

@@ -3,6 +3,7 @@ package mercure
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -192,6 +193,29 @@ func TestSubscriptionEvents(t *testing.T) {
 		}
 		s.published("topic", "end", "data", "end")
 		nobody.want("end")
+	})
+}
+
+// TestSubscriptionTopics wants the history of what was published to outlast any number of joins
+// and leaves, and a watcher to be able to resume among them.
+func TestSubscriptionTopics(t *testing.T) {
+	serve(t, func(o *Options) { o.Push.MaxTopics = 4 }, func(s *site) {
+		const events = "/.well-known/mercure/subscriptions{/topic}{/subscriber}"
+		s.published("topic", "t", "data", "first")
+		all := s.subscriber(events)
+		_, doc := s.documents(all, "/subscriptions")
+		for i := range 8 {
+			s.subscribe(nil, fmt.Sprint("topic=", i)).resp.Body.Close()
+		}
+		s.alone(0)
+		watcher := s.subscribe(all, "topic="+url.QueryEscape(events)+"&lastEventID="+url.QueryEscape(doc.LastEventID))
+		if got := watcher.resp.Header.Get("Last-Event-ID"); got != doc.LastEventID {
+			t.Errorf("it goes on after %q, want %q", got, doc.LastEventID)
+		}
+		for range 17 { // its own begin is the last
+			watcher.read()
+		}
+		s.subscribe(nil, "topic=t&lastEventID=earliest").want("first")
 	})
 }
 

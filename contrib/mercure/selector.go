@@ -84,14 +84,19 @@ func matchAny(all []selector, names ...string) bool {
 }
 
 // Topics of the hub: "t/" and the topic of the update where that is a valid name, otherwise
-// "h/" and its hash.
+// "h/" and its hash. Events of subscriptions share one topic: each subscriber has topics of its
+// own, and anybody who connects often would push the history of others out of the hub.
 const (
-	plainPrefix = "t/"
-	hashPrefix  = "h/"
+	plainPrefix        = "t/"
+	hashPrefix         = "h/"
+	subscriptionsTopic = "s"
 )
 
 // hubTopic returns the hub's topic for one of an update.
 func hubTopic(name string) string {
+	if strings.HasPrefix(name, subscriptionsPrefix) {
+		return subscriptionsTopic
+	}
 	if t := plainPrefix + name; topic.CheckName(t) == nil {
 		return t
 	}
@@ -110,11 +115,16 @@ func (s *selector) filters() []string {
 	}
 	own := hubTopic(s.text) // the template's text as a topic
 	literal, _, _ := strings.Cut(s.text, "{")
+	encoded := strings.ContainsFunc(literal, func(r rune) bool { return r == '%' || r >= utf8.RuneSelf })
 	wide := plainPrefix + "**"
-	if i := strings.LastIndexByte(literal, '/'); i >= 0 && !strings.ContainsFunc(literal, func(r rune) bool { return r == '%' || r >= utf8.RuneSelf }) {
+	if i := strings.LastIndexByte(literal, '/'); i >= 0 && !encoded {
 		if p := plainPrefix + literal[:i] + "/**"; topic.CheckPattern(p) == nil {
 			wide = p
 		}
 	}
-	return []string{own, wide, hashPrefix + "**"}
+	found := []string{own, wide, hashPrefix + "**"}
+	if encoded || strings.HasPrefix(literal, subscriptionsPrefix) || strings.HasPrefix(subscriptionsPrefix, literal) {
+		found = append(found, subscriptionsTopic)
+	}
+	return found
 }

@@ -62,7 +62,10 @@ func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error
 	case c == nil && !e.o.Anonymous:
 		return push.ErrUnauthorized
 	}
-	query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
+	}
 	s := &response{endpoint: e, w: w, control: http.NewResponseController(w), header: http.Header{}, head: r.Method == http.MethodHead}
 	if s.selectors, err = newSelectors(query["topic"]); err != nil {
 		return refusal{http.StatusBadRequest, err.Error()}
@@ -82,7 +85,11 @@ func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error
 			s.asked = query.Get(name)
 		}
 	}
-	e.handler.ServeHTTP(s, s.request(r, c))
+	var out http.ResponseWriter = s
+	if !push.CanFlush(w) {
+		out = struct{ http.ResponseWriter }{s} // the hub refuses it
+	}
+	e.handler.ServeHTTP(out, s.request(r, c))
 	s.end()
 	return nil
 }

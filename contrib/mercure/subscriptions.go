@@ -16,9 +16,13 @@ import (
 )
 
 const (
-	subscriptionsPath = "/subscriptions"
-	ldContext         = "https://mercure.rocks/"
+	subscriptionsPath   = "/subscriptions"
+	subscriptionsPrefix = Path + subscriptionsPath + "/" // of their topics
+	ldContext           = "https://mercure.rocks/"
 )
+
+// subscriptionsKept is how many events of subscriptions are kept, as far as their bytes allow.
+const subscriptionsKept = 10_000
 
 // A member is a subscriber with its subscriptions: one for each selector.
 type member struct {

@@ -73,8 +73,21 @@ func (t *Tokens) Close() { t.stop() }
 // when the token expires.
 func (t *Tokens) Handler(h *push.Hub) *push.Handler {
 	p := h.Handler(t.Subscribe)
-	p.User, p.Until = t.User, t.Until
+	p.User = func(r *http.Request) string { return t.verified(r).Subject }
+	p.Until = func(r *http.Request) time.Time { return t.verified(r).ExpiresAt.Time }
 	return p
+}
+
+// verified returns the claims of a request whose token was found to be good just before: a
+// signature costs more than the rest of the request.
+func (t *Tokens) verified(r *http.Request) *jwt.RegisteredClaims {
+	claims := new(jwt.RegisteredClaims)
+	text, _ := t.find(r)
+	_, _, _ = t.parser.ParseUnverified(text, claims)
+	if claims.ExpiresAt == nil { // never
+		claims.ExpiresAt = jwt.NewNumericDate(time.Now())
+	}
+	return claims
 }
 
 // Verify checks the token of a request, and decodes its claims into a pointer to a type that

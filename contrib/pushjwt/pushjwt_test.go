@@ -238,6 +238,26 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+// TestOnce wants the signature of a request verified once, for topics, user and expiry.
+func TestOnce(t *testing.T) {
+	for name, serve := range pushtest.Servers {
+		t.Run(name, func(t *testing.T) {
+			tokens := create(t, pushjwt.Options{Keys: map[string]any{"": secret}, Algorithms: []string{"HS256"}})
+			verifications := tokens.Verifications()
+			hub := pushtest.Hub(t, push.Options{MaxPerUser: 1})
+			at := serve(t, tokens.Handler(hub))
+			alice := http.Header{"Authorization": {"Bearer " + sign(t, jwt.SigningMethodHS256, secret, "", jwt.MapClaims{"sub": "alice", "subscribe": []string{"a"}})}}
+			pushtest.Open(t, at, pushtest.Query{Header: alice})
+			if status, _, _ := pushtest.Refused(t, "GET", at, alice); status != 503 {
+				t.Errorf("over MaxPerUser: %d", status)
+			}
+			if n := verifications.Load(); n != 2 {
+				t.Errorf("two requests had %d verifications", n)
+			}
+		})
+	}
+}
+
 // A keySet is a JWK Set that a test changes.
 type keySet struct {
 	fetched atomic.Int64

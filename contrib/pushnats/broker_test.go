@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -274,6 +277,30 @@ func TestOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
+	}
+}
+
+// TestMemberStarts opens the broker of a member of a cluster while its server starts, as a hub
+// does, which must not disturb the start.
+func TestMemberStarts(t *testing.T) {
+	for range 5 {
+		b := open(t, pushnats.Options{
+			Dir: t.TempDir(), Listen: "127.0.0.1:0", Replicas: 3, Timeout: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			Configure: func(so *server.Options) {
+				so.Cluster = server.ClusterOpts{Name: "alone", Host: "127.0.0.1", Port: server.RANDOM_PORT}
+				so.Routes = server.RoutesFromStr("nats://127.0.0.1:1") // nobody
+			},
+		})
+		pushtest.Until(t, "the server serves others", func() bool {
+			if _, err := b.Open(t.Context()); err == nil {
+				t.Error("a third of a cluster has opened the stream")
+			}
+			conn, err := net.Dial("tcp", strings.TrimPrefix(b.URL(), "nats://"))
+			if err == nil {
+				_ = conn.Close()
+			}
+			return err == nil
+		})
 	}
 }
 

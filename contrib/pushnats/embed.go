@@ -23,6 +23,7 @@ type embedded struct {
 	lock   *os.File
 	work   sync.WaitGroup
 
+	started atomic.Bool            // Start has returned
 	reserve int64                  // free bytes without which storing is not started again
 	sick    atomic.Pointer[string] // why it cannot write
 
@@ -83,7 +84,10 @@ func embed(o *Options) (*embedded, error) {
 		StoreDir: so.StoreDir, MaxMemory: so.JetStreamMaxMemory, MaxStore: so.JetStreamMaxStore,
 		SyncInterval: so.SyncInterval, SyncAlways: so.SyncAlways, Domain: so.JetStreamDomain,
 	}}
-	e.work.Go(s.Start) // in a cluster it waits for the others, and nobody waits for it
+	e.work.Go(func() { // in a cluster it waits for the others, and nobody waits for it
+		s.Start()
+		e.started.Store(true)
+	})
 	if so.Cluster.Port == 0 && !s.ReadyForConnections(30*time.Second) {
 		e.close()
 		return nil, fmt.Errorf("pushnats: the embedded server does not start: see the log, and check that %s is writable and that its port is free", o.Dir)
@@ -157,8 +161,12 @@ func (e *embedded) trouble() error {
 	return nil
 }
 
-// examine looks for a cause when something has failed, and returns it.
+// examine looks for a cause when something has failed, and returns it. A server that has yet
+// to start its storage is not ill: to start it twice would end the start.
 func (e *embedded) examine() error {
+	if !e.started.Load() {
+		return nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || e.sick.Load() != nil || time.Since(e.examined) < again/10 {

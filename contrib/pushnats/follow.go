@@ -115,13 +115,24 @@ func (b *Broker) forget(c jetstream.Consumer) {
 func (b *Broker) Replay(ctx context.Context, after, until uint64, patterns []string, f func(push.Record) bool) (oldest uint64, err error) {
 	ctx, done := b.linked(ctx)
 	defer done()
-	s, err := b.js.Stream(ctx, b.o.Stream)
+	brief, cancel := context.WithTimeout(ctx, b.o.Timeout)
+	s, err := b.js.Stream(brief, b.o.Stream)
+	cancel()
 	if err == nil {
 		err = b.replay(ctx, s, after, until, patterns, f)
 	}
 	var info *jetstream.StreamInfo
 	if err == nil { // after the events, because some may have been dropped meanwhile
-		info, err = s.Info(ctx)
+		brief, cancel = context.WithTimeout(ctx, b.o.Timeout)
+		info, err = s.Info(brief)
+		cancel()
+	}
+	if err == nil {
+		b.mu.Lock()
+		if last := min(until, b.last); info.State.LastSeq < last {
+			err = fmt.Errorf("it ends at %d, and %d was seen: waiting for its leader", info.State.LastSeq, last)
+		}
+		b.mu.Unlock()
 	}
 	if err != nil {
 		return 0, fmt.Errorf("pushnats: replay stream %s: %w", b.o.Stream, reason(ctx, err))
@@ -143,7 +154,9 @@ func (b *Broker) replay(ctx context.Context, s jetstream.Stream, after, until ui
 		if next[i] = nil; from > until {
 			return nil
 		}
-		m, err := s.GetMsg(ctx, from, jetstream.WithGetMsgSubject(subjects[i]))
+		brief, cancel := context.WithTimeout(ctx, b.o.Timeout) // nobody answers during an election
+		defer cancel()
+		m, err := s.GetMsg(brief, from, jetstream.WithGetMsgSubject(subjects[i]))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}

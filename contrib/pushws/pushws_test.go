@@ -55,6 +55,25 @@ func TestResume(t *testing.T) {
 	})
 }
 
+// TestResumeFromStart wants a client that breaks before its first event to resume from where
+// it began.
+func TestResumeFromStart(t *testing.T) {
+	each(t, func(t *testing.T, serve pushtest.Serve) {
+		hub := pushtest.Hub(t, push.Options{})
+		at := serve(t, pushws.Handler(hub.Handler(nil)))
+		for _, format := range []string{"ndjson", "protobuf"} {
+			c, _, err := dial(t, at, "?topic=t&format="+format, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := c.next().ID
+			_ = c.conn.CloseNow()
+			pushtest.Publish(t, hub, "t", "missed")
+			open(t, at, "?topic=t&format="+format+"&last_event_id="+start).want("missed")
+		}
+	})
+}
+
 // TestSlow wants a client that does not read to learn of each event that it misses.
 func TestSlow(t *testing.T) {
 	each(t, func(t *testing.T, serve pushtest.Serve) {
@@ -260,6 +279,7 @@ func TestRefused(t *testing.T) {
 			{"?topic=a/1", "bad", "", 403},
 			{"?topic=b", "me", "", 403},
 			{"?topic=a%0A", "me", "", 400},
+			{"?topic=a/1&topic=%zz", "me", "", 400},
 			{"?topic=a/1&format=sse", "me", "", 406},
 			{"?topic=a/1", "me", "https://evil.example", 403},
 			{"?topic=a/1", "me", "http://example.com", 403},

@@ -26,7 +26,7 @@ type socket struct {
 	conn     *websocket.Conn
 	err      error // why there is no connection
 	deadline time.Time
-	last     []byte // the last message
+	code     websocket.StatusCode // why the stream has ended, if the last message was a bye
 
 	// A write whose context ends takes the connection with it. So there are two: one for the
 	// connection, and one for the stream, which ends first when the client is owed a close.
@@ -40,7 +40,7 @@ type socket struct {
 }
 
 func newSocket(w http.ResponseWriter, r *http.Request, p protocol, origins []string) *socket {
-	s := &socket{w: w, r: r, protocol: p, origins: origins, header: http.Header{}, ping: make(chan struct{}, 1)}
+	s := &socket{w: w, r: r, protocol: p, origins: origins, header: http.Header{}, code: websocket.StatusGoingAway, ping: make(chan struct{}, 1)}
 	s.alive, s.cut = context.WithCancel(r.Context())
 	s.ctx, s.stop = context.WithCancel(s.alive)
 	return s
@@ -95,7 +95,7 @@ func (s *socket) Write(p []byte) (int, error) {
 		s.beat()
 		return len(p), nil
 	}
-	s.last = message
+	s.code = code(message)
 	ctx, cancel := context.WithDeadline(s.alive, s.deadline)
 	defer cancel()
 	if err := s.conn.Write(ctx, s.protocol.kind, message); err != nil {
@@ -144,16 +144,19 @@ func (s *socket) end() {
 	case s.conn != nil && s.speaks.Load():
 		_ = s.conn.Close(websocket.StatusPolicyViolation, "send nothing here")
 	case s.conn != nil && s.ctx.Err() == nil:
-		_ = s.conn.Close(s.code(), "") // the client need not answer
+		_ = s.conn.Close(s.code, "") // the client need not answer
 	case s.conn != nil:
 		_ = s.conn.CloseNow()
 	}
 }
 
-// code says why the stream has ended, from its last message, which is a bye: a client that
-// was too slow had better come back later, others can at once.
-func (s *socket) code() websocket.StatusCode {
-	if bytes.Contains(s.last, []byte("slow")) || bytes.Contains(s.last, []byte("memory")) {
+// maxBye bounds the length of a bye, in bytes.
+const maxBye = 256
+
+// code says why a stream ends whose last message this is, a bye: a client that was too slow had
+// better come back later, others can at once.
+func code(message []byte) websocket.StatusCode {
+	if len(message) <= maxBye && (bytes.Contains(message, []byte("slow")) || bytes.Contains(message, []byte("memory"))) {
 		return websocket.StatusTryAgainLater
 	}
 	return websocket.StatusGoingAway

@@ -61,9 +61,9 @@ func run(addr string, every time.Duration) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /events", hub.Handler(nil))
+	mux.Handle("/events", hub.Handler(nil))
 	mux.Handle("POST /chat", &chat{hub: hub, said: map[string]time.Time{}})
-	mux.Handle("GET /", http.FileServerFS(pages))
+	mux.Handle("/", http.FileServerFS(pages))
 
 	srv := &redline.Server{Handler: mux}
 	at, err := srv.Listen(addr)

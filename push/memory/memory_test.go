@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -110,4 +111,59 @@ func TestLost(t *testing.T) {
 	}
 	pushtest.Publish(t, hub, "t", "new")
 	s.Want("new")
+}
+
+// A halting broker ends its first replays with an error after what it has replayed.
+type halting struct {
+	*memory.Broker
+	left, ended atomic.Int32
+}
+
+func (b *halting) Replay(ctx context.Context, after, until uint64, filters []string, f func(push.Record) bool) (uint64, error) {
+	first, err := b.Broker.Replay(ctx, after, until, filters, f)
+	if err == nil && b.left.Add(-1) >= 0 {
+		first, err = 0, memory.ErrDown
+	}
+	b.ended.Add(1)
+	return first, err
+}
+
+// TestReplayAgain: a client that resumes while the broker cannot replay waits until it can, as
+// those that are there wait for it, and misses nothing.
+func TestReplayAgain(t *testing.T) {
+	b := &halting{Broker: memory.NewBroker(1000)}
+	hub := pushtest.Hub(t, push.Options{Broker: b, History: push.History{Events: -1}})
+	at := pushtest.Plain(t, hub.Handler(nil))
+	pushtest.Until(t, "the hub has reached the broker", hub.Ready)
+	s := pushtest.Open(t, at, topic("t"))
+	begin := s.Start.ID
+	pushtest.Publish(t, hub, "t", "a")
+	s.Want("a")
+	b.SetDown(true)
+	again := pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}, LastID: begin})
+	pushtest.Until(t, "the broker was asked", func() bool { return b.ended.Load() > 0 })
+	b.SetDown(false)
+	again.Want("a")
+	pushtest.Publish(t, hub, "t", "b")
+	again.Want("b")
+}
+
+// TestReplayHalts: an error after the first events of a replay hides no loss before them.
+func TestReplayHalts(t *testing.T) {
+	b := &halting{Broker: memory.NewBroker(4)}
+	b.left.Store(2)
+	hub := pushtest.Hub(t, push.Options{Broker: b, History: push.History{Events: -1}})
+	at := pushtest.Plain(t, hub.Handler(nil))
+	pushtest.Until(t, "the hub has reached the broker", hub.Ready)
+	s := pushtest.Open(t, at, topic("t"))
+	begin := s.Start.ID
+	for i := range 10 {
+		pushtest.Publish(t, hub, "t", fmt.Sprint(i))
+		s.Want(fmt.Sprint(i))
+	}
+	again := pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}, LastID: begin})
+	if m := again.Next(); m.Gap == nil || m.Gap.Reason != "history" || m.Gap.From != begin {
+		t.Fatalf("got %+v, want a gap", m)
+	}
+	again.Want("6", "7", "8", "9")
 }

@@ -25,6 +25,8 @@ func testRefused(t *testing.T, mount Mount) {
 		{"GET", "?topic=**/a", nil, 400},
 		{"GET", "?topic=" + strings.Repeat("a", 600), nil, 400},
 		{"GET", "?" + manyTopics(65), nil, 400},
+		{"GET", "?topic=a&topic=b%zz", nil, 400},
+		{"GET", "?topic=a&topic=b;topic=c", nil, 400},
 		{"GET", "?topic=a&last_event_id=" + strings.Repeat("a", 300), nil, 400},
 		{"GET", "?topic=a&last_event_id=a%0Ab", nil, 400},
 		{"GET", "?topic=a&format=xml", nil, 406},
@@ -78,6 +80,7 @@ func testAuthorized(t *testing.T, mount Mount) {
 		{"?topic=news", "bad", 403},
 		{"?topic=orders/**", "me", 403},
 		{"?topic=news&topic=other", "me", 403},
+		{"?topic=other%zz", "me", 400},
 	} {
 		header := as(c.who)
 		if c.who == "" {

@@ -9,5 +9,6 @@
 //	orders/**    orders, orders/17, orders/eu/17
 //	**           every name
 //
-// A star that is only part of a segment has no meaning of its own.
+// A star that is only part of a segment has no meaning of its own. [Join] makes names of what
+// users have chosen.
 package topic

@@ -57,6 +57,30 @@ func CheckPattern(s string) error {
 	return nil
 }
 
+// Join returns the name that has these segments, for names and grants that are made of what
+// users have chosen: one that is empty, contains "/", or is "*" or "**" would name something
+// else, and is refused. The error is an [*Error].
+//
+//	mine, err := topic.Join("users", user.ID)
+//	return []string{mine + "/**", "news"}, err
+func Join(segments ...string) (string, error) {
+	for _, s := range segments {
+		switch {
+		case s == "":
+			return "", refuse(s, "a segment is empty: name it")
+		case s == one, s == rest:
+			return "", refuse(s, "a segment that is * or ** would select others: use another name")
+		case strings.Contains(s, "/"):
+			return "", refuse(s, "a segment contains /, and would be several: use another name, or encode it")
+		}
+	}
+	name := strings.Join(segments, "/")
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
 func check(s string) error {
 	switch {
 	case s == "":

@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -46,6 +47,37 @@ func TestCheck(t *testing.T) {
 		}
 		if err := CheckPattern(c.text); (err == nil) != c.pattern {
 			t.Errorf("pattern %.40q: %v", c.text, err)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	for _, c := range []struct {
+		segments []string
+		want     string // "": refused
+	}{
+		{[]string{"users", "alice"}, "users/alice"},
+		{[]string{"news"}, "news"},
+		{[]string{"users", "a*", "**b"}, "users/a*/**b"},
+		{[]string{"users", "größe"}, "users/größe"},
+		{nil, ""},
+		{[]string{""}, ""},
+		{[]string{"users", ""}, ""},
+		{[]string{"", "users"}, ""},
+		{[]string{"users", "*"}, ""},
+		{[]string{"users", "**"}, ""},
+		{[]string{"users", "a/b"}, ""},
+		{[]string{"users", "/"}, ""},
+		{[]string{"users", "a/*"}, ""},
+		{[]string{"users", "a\n"}, ""},
+		{[]string{"users", "\xff"}, ""},
+		{[]string{"users", strings.Repeat("x", MaxLen)}, ""},
+		{slices.Repeat([]string{"x"}, MaxSegments+1), ""},
+	} {
+		got, err := Join(c.segments...)
+		var why *Error
+		if got != c.want || (err == nil) != (c.want != "") || err != nil && !errors.As(err, &why) {
+			t.Errorf("Join(%.40q) = %q, %v", c.segments, got, err)
 		}
 	}
 }

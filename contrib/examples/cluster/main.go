@@ -128,7 +128,7 @@ func node(ctx context.Context, addr, at string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /events", hub.Handler(nil))
+	mux.Handle("/events", hub.Handler(nil))
 	mux.HandleFunc("POST /publish", func(w http.ResponseWriter, r *http.Request) { publish(hub, w, r) })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "process %d has %d subscribers\n", os.Getpid(), hub.Stats().Subscribers)
