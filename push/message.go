@@ -26,6 +26,7 @@ type message struct {
 	seq   uint64
 	at    int64 // on the hub's clock
 	log   *topicLog
+	local uint32 // its number in cluster.locals, if it is delivered without the broker, or was
 
 	hub    *Hub
 	refs   atomic.Int32 // the history's, inboxes' and queues'
