@@ -111,7 +111,8 @@ func (h *Hub) follow() {
 	for ctx.Err() == nil {
 		span, err := h.broker.Open(ctx)
 		if err == nil {
-			err = h.broker.Follow(ctx, h.linked(span), h.receive)
+			late := &backlog{hub: h, until: span.Last, slow: map[*subscriber]bool{}}
+			err = h.broker.Follow(ctx, h.linked(span), late.receive)
 		}
 		if ctx.Err() != nil {
 			return

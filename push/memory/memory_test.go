@@ -233,3 +233,48 @@ func TestLostAcknowledgement(t *testing.T) {
 		})
 	}
 }
+
+// A late broker cannot be opened while it is told so.
+type late struct {
+	*memory.Broker
+	on, tried atomic.Bool
+}
+
+func (b *late) Open(ctx context.Context) (push.Span, error) {
+	if b.on.Load() {
+		b.tried.Store(true)
+		return push.Span{}, memory.ErrDown
+	}
+	return b.Broker.Open(ctx)
+}
+
+// TestBacklog: what was published while the broker was lost reaches those who read, however much
+// it is.
+func TestBacklog(t *testing.T) {
+	for name, serve := range pushtest.Servers {
+		t.Run(name, func(t *testing.T) {
+			b := &late{Broker: memory.NewBroker(1000)}
+			hub := pushtest.Hub(t, push.Options{Broker: b, QueueEvents: 8, History: push.History{Events: 4}})
+			at := serve(t, hub.Handler(nil))
+			pushtest.Until(t, "the hub has reached the broker", hub.Ready)
+			s := pushtest.Open(t, at, topic("t"))
+			all := pushtest.Open(t, at, topic("**"))
+			b.on.Store(true)
+			b.SetDown(true)
+			pushtest.Until(t, "the hub has lost the broker", b.tried.Load)
+			b.SetDown(false)
+			for i := range 500 {
+				if _, _, err := b.Publish(t.Context(), push.Event{Topic: "t", Data: []byte(fmt.Sprint(i))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.on.Store(false)
+			for i := range 500 {
+				s.Want(fmt.Sprint(i))
+				all.Want(fmt.Sprint(i))
+			}
+			pushtest.Publish(t, hub, "t", "live")
+			s.Want("live")
+		})
+	}
+}
