@@ -126,6 +126,7 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 	@tools/need $(CHROMIUM) chromium
 	@tools/need certutil libnss3-tools
 	@CHROMIUM=$$(command -v $(CHROMIUM)) GOWORK=off go -C conformance test -v -count=1 -timeout $(PATIENCE) -run '^TestClients$$' . -full
+	@go test -v -count=1 -timeout $(PATIENCE) ./contrib/mercure -run '^TestClients$$' -clients
 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev

@@ -49,13 +49,14 @@ type cluster struct {
 	stop   context.CancelFunc
 	ctx    context.Context
 	work   sync.WaitGroup
-	known  bool // the broker was reached
-	linked bool // it is now, as far as we know
-	warned bool // the log says that it is not
-	local  map[string]bool
-	former counts        // of shards that are gone
-	asking chan struct{} // a place for each replay at a time
-	ahead  []*subscriber // they have seen more, on another node
+	known  bool              // the broker was reached
+	linked bool              // it is now, as far as we know
+	warned bool              // the log says that it is not
+	local  map[string]uint32 // events that were delivered without the broker, by ID
+	locals uint32            // how many such events there were
+	former counts            // of shards that are gone
+	asking chan struct{}     // a place for each replay at a time
+	ahead  []*subscriber     // they have seen more, on another node
 
 	mu      sync.Mutex // guards the changes
 	members uint64
@@ -79,7 +80,7 @@ func (h *Hub) startCluster() {
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.asking = make(chan struct{}, replays)
 	c.changed = make(chan struct{}, 1)
-	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]bool{}, true
+	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]uint32{}, true
 	if h.broker != nil {
 		c.work.Go(h.follow)
 	}
@@ -110,7 +111,8 @@ func (h *Hub) follow() {
 	for ctx.Err() == nil {
 		span, err := h.broker.Open(ctx)
 		if err == nil {
-			err = h.broker.Follow(ctx, h.linked(span), h.receive)
+			late := &backlog{hub: h, until: span.Last, slow: map[*subscriber]bool{}}
+			err = h.broker.Follow(ctx, h.linked(span), late.receive)
 		}
 		if ctx.Err() != nil {
 			return
@@ -242,15 +244,9 @@ func (h *Hub) receive(r Record) {
 		h.mu.Unlock()
 		return
 	}
-	if c := &h.cluster; m.own != "" && c.local[m.own] {
-		// The subscribers here have it. For those that resume it is in the history.
+	if c := &h.cluster; m.own != "" && c.local[m.own] > 0 {
+		m.local = c.local[m.own] // those who were here then have it
 		delete(c.local, m.own)
-		h.seq, m.seq, m.event.ID = r.Seq, r.Seq, h.id(r.Seq)
-		m.log = h.history.log(m.event.Topic)
-		h.history.add(m)
-		h.overtake()
-		h.mu.Unlock()
-		return
 	}
 	rec, posted := h.sequence(m, r.Seq)
 	h.overtake()
@@ -290,16 +286,20 @@ func (h *Hub) publishLocally(e *Event) Receipt {
 	defer m.release()
 	m.event.ID = "" // a client must not resume from it
 	h.mu.Lock()
-	if c := &h.cluster; e.ID != "" {
-		if c.local[e.ID] {
+	c := &h.cluster
+	if e.ID != "" {
+		// It may have come back before its acknowledgement was given up.
+		if c.local[e.ID] > 0 || h.history.ids[e.ID] != nil {
 			h.mu.Unlock()
 			return Receipt{ID: e.ID, Duplicate: true}
 		}
 		if len(c.local) >= maxLocal {
 			clear(c.local)
 		}
-		c.local[e.ID] = true
+		c.local[e.ID] = c.locals + 1
 	}
+	c.locals++
+	m.local = c.locals
 	m.log = h.history.log(e.Topic)
 	m.seq = unplaced
 	r := Receipt{ID: e.ID}

@@ -27,6 +27,7 @@ type message struct {
 	seq   uint64
 	at    int64 // on the hub's clock
 	log   *topicLog
+	local uint32 // its number in cluster.locals, if it is delivered without the broker, or was
 
 	held   // by the history, inboxes, queues, and those who send it
 	frames []atomic.Pointer[frame]

@@ -55,8 +55,10 @@ func (sh *shard) add(s *subscriber) {
 	sh.all = append(sh.all, s)
 }
 
-// enlist makes a subscriber live: it gets what is published from now on.
+// enlist makes a subscriber live: it gets what is published from now on. The hub's lock is
+// held too.
 func (sh *shard) enlist(s *subscriber) {
+	s.since = sh.hub.cluster.locals
 	for i, f := range *s.filters {
 		l := sh.index.Get(f)
 		if l == nil {
@@ -194,13 +196,13 @@ func (sh *shard) empty() {
 // now.
 func (s *subscriber) wants(m *message) bool {
 	if m.seq == unplaced {
-		return s.queue == nil || s.queue.len() == 0 || s.queue.items[len(s.queue.items)-1].m != m
+		return s.since < m.local && (s.queue == nil || s.queue.len() == 0 || s.queue.items[len(s.queue.items)-1].m != m)
 	}
 	if s.seen >= m.seq {
 		return false
 	}
 	s.seen = m.seq
-	return true
+	return s.since >= m.local // otherwise it has had it without a place
 }
 
 // deliver offers a message to its subscribers, each once.

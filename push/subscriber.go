@@ -30,6 +30,7 @@ type subscriber struct {
 	seen     uint64  // events up to here were delivered, are queued, or are not for it
 	wrote    uint32  // tick of the last output
 	until    uint32  // tick at which its lifetime ends
+	since    uint32  // cluster.locals when it became live
 	charged  uint32  // bytes that it counts for in Options.MaxBytes
 	at       int32   // in shard.all; -1: gone
 	encoding uint8

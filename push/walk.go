@@ -130,11 +130,11 @@ func (w *walk) load() {
 	}
 	size := 0
 	for i, m := range w.sh.inbox[:w.sh.ripe] {
-		if size += len(m.event.Data); i > 0 && (i == batchEvents || size > batchBytes || m.log != w.batch[0].log || m.seq == unplaced) {
+		if size += len(m.event.Data); i > 0 && (i == batchEvents || size > batchBytes || m.log != w.batch[0].log || m.local > 0) {
 			break
 		}
 		w.batch = append(w.batch, m)
-		if m.seq == unplaced {
+		if m.local > 0 {
 			break
 		}
 	}
@@ -153,7 +153,7 @@ func (w *walk) load() {
 // subscribers.
 func (w *walk) alternates() bool {
 	in := w.sh.inbox[:w.sh.ripe]
-	if len(in) > 0 && in[0].seq == unplaced {
+	if len(in) > 0 && in[0].local > 0 {
 		return true
 	}
 	return len(in) > 1 && in[0].log != in[1].log && w.audience(in[0]) < queueFirst

@@ -130,6 +130,7 @@ func TestReconnection(t *testing.T) {
 			"query":      {nil, "&lastEventID=" + id(ids[1]), ids[1], []string{"2", "3"}},
 			"both":       {header(ids[2]), "&lastEventID=" + id(ids[1]), ids[2], []string{"3"}},
 			"older name": {nil, "&Last-Event-ID=" + id(ids[1]), ids[1], []string{"2", "3"}},
+			"polyfill":   {nil, "&lastEventId=" + id(ids[1]), ids[1], []string{"2", "3"}},
 			"earliest":   {nil, "&lastEventID=earliest", "earliest", []string{"1", "2", "3"}},
 			"the last":   {nil, "&lastEventID=" + id(ids[3]), ids[3], nil},
 			"dropped":    {nil, "&lastEventID=" + id(ids[0]), "earliest", nil},

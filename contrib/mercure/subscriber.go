@@ -19,9 +19,9 @@ const earliestID = "earliest"
 // beforeAll is a position of another start of the hub: what follows it is all that is held.
 const beforeAll = "0000000000000000-0"
 
-// lastIDs are the query parameters for Last-Event-ID: that of the specification, and those of
-// its other versions.
-var lastIDs = []string{"lastEventID", "Last-Event-ID", "last_event_id"}
+// lastIDs are the query parameters for Last-Event-ID: that of the specification, those of its
+// other versions, and that of event-source-polyfill, which cannot send the header.
+var lastIDs = []string{"lastEventID", "Last-Event-ID", "last_event_id", "lastEventId"}
 
 // identify returns the claims of a subscriber, or nil for one without a token.
 func (e *Endpoint) identify(r *http.Request) (*claims, error) {

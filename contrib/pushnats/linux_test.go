@@ -166,28 +166,36 @@ func TestPartition(t *testing.T) {
 	l.finish(fmt.Sprintf("partitioned %d times", cuts))
 }
 
+// memberHosts are those of three members, and only of this process: all of 127.0.0.0/8 is this
+// machine.
+func memberHosts() (hosts []string) {
+	for i := range 3 {
+		hosts = append(hosts, fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()>>16&63, os.Getpid()>>8&255, os.Getpid()&63<<2+i+1))
+	}
+	return hosts
+}
+
+// memberEnv is the environment of the member with the data in dir.
+func memberEnv(dir, listen, host string, hosts []string) []string {
+	return []string{
+		roleEnv + "=member", dirEnv + "=" + filepath.Join(dir, "data"), listenEnv + "=" + listen,
+		urlEnv + "=" + host + " " + strings.Join(hosts, " "),
+	}
+}
+
 // TestServersKilled kills one of three nodes that hold the stream together, each with a server
 // inside, and starts it again with what is on its disk.
 func TestServersKilled(t *testing.T) {
 	if *scale == 1 {
-		t.Log("its elections take minutes on a busy machine: make push-faults runs it")
+		t.Log("its elections take up to a minute: make push-faults runs it")
 		return
 	}
-	var hosts []string // of this process alone: all of 127.0.0.0/8 is this machine
-	for i := range 3 {
-		hosts = append(hosts, fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()>>16&63, os.Getpid()>>8&255, os.Getpid()&63<<2+i+1))
-	}
-	env := func(i int) []string {
-		return []string{
-			roleEnv + "=member", dirEnv + "=" + filepath.Join(t.TempDir(), "data"), listenEnv + "=127.0.0.1:0",
-			urlEnv + "=" + hosts[i] + " " + strings.Join(hosts, " "),
-		}
-	}
+	hosts := memberHosts()
 	var members []*process
 	var envs [][]string
 	var at []string
 	for i := range hosts {
-		envs = append(envs, env(i))
+		envs = append(envs, memberEnv(t.TempDir(), "127.0.0.1:0", hosts[i], hosts))
 		members = append(members, start(t, envs[i]))
 		at = append(at, members[i].at)
 	}
@@ -203,4 +211,40 @@ func TestServersKilled(t *testing.T) {
 		l.set(i%3, members[i%3].at)
 	}
 	l.finish(fmt.Sprintf("%d nodes with their servers killed", kills))
+}
+
+// TestServersPartition cuts one of three nodes that hold the stream together from the others, but
+// not from its clients.
+func TestServersPartition(t *testing.T) {
+	switch {
+	case *scale == 1:
+		t.Log("its elections take up to a minute: make push-faults runs it")
+		return
+	case os.Getuid() != 0:
+		t.Log("name spaces need root; TestServersKilled has the same elections")
+		return
+	}
+	space := fmt.Sprintf("redline%d", os.Getpid())
+	toMembers := newWire(t, space, 213, true)
+	toClients := newWire(t, space, 214, false)
+	const second = "10.99.213.3"
+	if err := toMembers.ip("addr", "add", second+"/24", "dev", toMembers.outer); err != nil {
+		t.Fatal(err)
+	}
+	hosts := []string{toMembers.here, second, toMembers.there}
+	far := start(t, memberEnv(t.TempDir(), toClients.there+":0", hosts[2], hosts), "ip", "netns", "exec", space)
+	one := start(t, memberEnv(t.TempDir(), "127.0.0.1:0", hosts[0], hosts))
+	two := start(t, memberEnv(t.TempDir(), "127.0.0.1:0", hosts[1], hosts))
+	const cuts = 2
+	l := newLoad(t, 300, one.at, two.at, far.at)
+	l.publish("x")
+	for i := range cuts {
+		l.reached((i + 1) * 100 / (cuts + 1))
+		toMembers.set("down")
+		acked, failed := l.acked.Load(), l.retried.Load()
+		l.until("the far node refuses events", func() bool { return l.retried.Load() > failed })
+		l.until("the others go on", func() bool { return l.acked.Load() > acked+10 })
+		toMembers.set("up")
+	}
+	l.finish(fmt.Sprintf("one of three nodes with servers cut off %d times", cuts))
 }

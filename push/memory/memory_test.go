@@ -167,3 +167,114 @@ func TestReplayHalts(t *testing.T) {
 	}
 	again.Want("6", "7", "8", "9")
 }
+
+// A deaf broker stores events, and does not say so. What it stores follows when the gate is open.
+type deaf struct {
+	*memory.Broker
+	on   atomic.Bool
+	gate chan struct{}
+}
+
+func (b *deaf) Publish(ctx context.Context, e push.Event) (uint64, bool, error) {
+	seq, repeated, err := b.Broker.Publish(ctx, e)
+	if err == nil && b.on.Load() {
+		err = memory.ErrDown
+	}
+	return seq, repeated, err
+}
+
+func (b *deaf) Follow(ctx context.Context, after uint64, f func(push.Record)) error {
+	return b.Broker.Follow(ctx, after, func(r push.Record) {
+		if b.on.Load() {
+			<-b.gate
+		}
+		f(r)
+	})
+}
+
+// TestLostAcknowledgement: an event that was delivered locally, because its acknowledgement was
+// lost, comes back from the broker for those who were not there, and for nobody else.
+func TestLostAcknowledgement(t *testing.T) {
+	for name, serve := range pushtest.Servers {
+		t.Run(name, func(t *testing.T) {
+			b := &deaf{Broker: memory.NewBroker(1000), gate: make(chan struct{})}
+			hub := pushtest.Hub(t, push.Options{Broker: b, Isolated: push.DeliverLocally})
+			at := serve(t, hub.Handler(nil))
+			pushtest.Until(t, "the hub has reached the broker", hub.Ready)
+			here := pushtest.Open(t, at, topic("t"))
+			pushtest.Publish(t, hub, "t", "a")
+			last := here.Want("a")
+			b.on.Store(true)
+			e := push.Event{Topic: "t", ID: "mine", Data: []byte("local")}
+			if _, err := hub.Publish(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			if m := here.Want("local"); m.ID != "" {
+				t.Errorf("a client could resume from %+v", m)
+			}
+			away := pushtest.Open(t, at, pushtest.Query{Topics: []string{"t"}, LastID: last.ID})
+			late := pushtest.Open(t, at, topic("t"))
+			b.on.Store(false)
+			close(b.gate)
+			for _, s := range []*pushtest.Stream{away, late} {
+				if m := s.Want("local"); m.ID == "" {
+					t.Errorf("it has no ID: %+v", m)
+				}
+			}
+			b.on.Store(true) // the event is known, and its acknowledgement lost again
+			if r, err := hub.Publish(t.Context(), e); err != nil || !r.Duplicate {
+				t.Errorf("got %+v, %v, want a duplicate", r, err)
+			}
+			b.on.Store(false)
+			pushtest.Publish(t, hub, "t", "b")
+			for _, s := range []*pushtest.Stream{here, away, late} {
+				s.Want("b")
+			}
+		})
+	}
+}
+
+// A late broker cannot be opened while it is told so.
+type late struct {
+	*memory.Broker
+	on, tried atomic.Bool
+}
+
+func (b *late) Open(ctx context.Context) (push.Span, error) {
+	if b.on.Load() {
+		b.tried.Store(true)
+		return push.Span{}, memory.ErrDown
+	}
+	return b.Broker.Open(ctx)
+}
+
+// TestBacklog: what was published while the broker was lost reaches those who read, however much
+// it is.
+func TestBacklog(t *testing.T) {
+	for name, serve := range pushtest.Servers {
+		t.Run(name, func(t *testing.T) {
+			b := &late{Broker: memory.NewBroker(1000)}
+			hub := pushtest.Hub(t, push.Options{Broker: b, QueueEvents: 8, History: push.History{Events: 4}})
+			at := serve(t, hub.Handler(nil))
+			pushtest.Until(t, "the hub has reached the broker", hub.Ready)
+			s := pushtest.Open(t, at, topic("t"))
+			all := pushtest.Open(t, at, topic("**"))
+			b.on.Store(true)
+			b.SetDown(true)
+			pushtest.Until(t, "the hub has lost the broker", b.tried.Load)
+			b.SetDown(false)
+			for i := range 500 {
+				if _, _, err := b.Publish(t.Context(), push.Event{Topic: "t", Data: []byte(fmt.Sprint(i))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.on.Store(false)
+			for i := range 500 {
+				s.Want(fmt.Sprint(i))
+				all.Want(fmt.Sprint(i))
+			}
+			pushtest.Publish(t, hub, "t", "live")
+			s.Want("live")
+		})
+	}
+}
