@@ -3,7 +3,7 @@
 import { type Options, subscribe } from "./index.js";
 
 /**
- * Returns a function that subscribes, whose result ends the subscription. A later subscription goes on where the one before
+ * Returns a function that subscribes, whose result ends the subscription. A later subscription continues where the one before
  * has ended, so that a change of topics loses nothing and repeats nothing. It begins at options.lastEventId if that, or the
  * URL without its query, is not what the one before was given: the position of one hub says nothing to another.
  */

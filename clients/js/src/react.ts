@@ -6,7 +6,7 @@ import type { Options, Status } from "./index.js";
 
 /**
  * Subscribes while the component is mounted, and returns the status. The callbacks may change with every render. A change
- * of the URL or of topics, format or share makes a new subscription; other options are read when one begins. It goes on
+ * of the URL or of topics, format or share makes a new subscription; other options are read when one begins. It continues
  * where the one before was, unless the path of the URL or `lastEventId` has changed. `url` null subscribes to nothing.
  */
 export function usePush(url: string | null, options: Options = {}): Status {

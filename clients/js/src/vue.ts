@@ -6,7 +6,7 @@ import type { Options, Status } from "./index.js";
 
 /**
  * Subscribes until the current scope ends, usually the component's, and returns the status. A change of the URL or of the
- * options, if they are a ref or a getter, makes a new subscription. It goes on where the one before was, unless the path of
+ * options, if they are a ref or a getter, makes a new subscription. It continues where the one before was, unless the path of
  * the URL or `lastEventId` has changed. `url` null subscribes to nothing.
  */
 export function usePush(url: MaybeRefOrGetter<string | null>, options: MaybeRefOrGetter<Options> = {}): Readonly<Ref<Status>> {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { chain } from "../dist/chain.js";
 import { started } from "./helpers.mjs";
 
-test("a subscription goes on where the one before was, or where it is told to", async (t) => {
+test("a subscription continues where the one before was, or where it is told to", async (t) => {
   const hub = await started(t);
   for (const topic of ["a", "a", "b"]) hub.publish({ topic, data: "x" });
   const begin = chain();
