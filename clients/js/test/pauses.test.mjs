@@ -145,7 +145,7 @@ test("clients that were lost together come back spread over the pause", async (t
   for (let i = 0; i < 500; i++) {
     const { pauses, c } = attempts(t, () => Promise.reject(new TypeError("refused")), { retry: 10_000 });
     while (!pauses().length) await new Promise(setImmediate);
-    parts[Math.floor(pauses()[0] / 2000)]++;
+    parts[Math.min(4, Math.floor(pauses()[0] / 2000))]++; // 9999.6 is announced as 10,000
     c.subscription.close();
   }
   for (const n of parts) assert.ok(n > 50 && n < 150, `${parts}`); // 100 each, with a deviation of 9
