@@ -46,10 +46,41 @@ func TestLive(t *testing.T) {
 	if e["event"] != "message" || !strings.Contains(e["data"], `"text":"hello"`) || e["id"] == "" {
 		t.Errorf("heard %q", e)
 	}
+	// A new page gets what was said, under the ID of the event.
+	want := `[{"id":"` + e["id"] + `","message":` + e["data"] + `}]`
+	if status, body := ask(t, ctx, "GET", x.url+"/chat", "", ""); status != http.StatusOK || body != want {
+		t.Errorf("a new page gets %d %s, want %s", status, body, want)
+	}
 	// Who comes back with an earlier place hears it as well.
 	epoch, _, _ := strings.Cut(e["id"], "-")
 	if again := follow(t, ctx, x.url+"/events?topic=chat", epoch+"-0")(); again["data"] != e["data"] {
 		t.Errorf("a client that resumes hears %q, want %q", again, e)
+	}
+}
+
+// A page of another site cannot speak for its readers, in a request that needs no preflight.
+func TestLiveOfAnotherSite(t *testing.T) {
+	x := start(t, "live")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, field := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://elsewhere.example"}} {
+		r, err := http.NewRequestWithContext(ctx, "POST", x.url+"/chat", strings.NewReader(`{"name":"a","text":"b"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "text/plain")
+		r.Header.Set(field[0], field[1])
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %s", field, resp.Status)
+		}
+	}
+	if _, body := ask(t, ctx, "GET", x.url+"/chat", "", ""); body != "[]" {
+		t.Errorf("said: %s", body)
 	}
 }
 
@@ -103,6 +134,8 @@ func follow(t *testing.T, ctx context.Context, url, last string) func() map[stri
 				e[name] += value
 			case lines.Text() == "" && e["data"] != "":
 				return e
+			case lines.Text() == "":
+				clear(e) // a position without an event
 			}
 		}
 		t.Fatalf("the stream ends with %v", lines.Err())

@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,7 +63,10 @@ func run(addr string, every time.Duration) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/events", hub.Handler(nil))
-	mux.Handle("POST /chat", &chat{hub: hub, said: map[string]time.Time{}})
+	talk := &chat{hub: hub, spoke: map[string]time.Time{}, said: []said{}}
+	// A page of another site cannot speak for its readers.
+	mux.Handle("POST /chat", http.NewCrossOriginProtection().Handler(http.HandlerFunc(talk.say)))
+	mux.HandleFunc("GET /chat", talk.list)
 	mux.Handle("/", http.FileServerFS(pages))
 
 	srv := &redline.Server{Handler: mux}
@@ -134,18 +138,26 @@ func cents(x float64) float64 { return float64(int64(x*100+0.5)) / 100 }
 const (
 	longestName, longestText = 40, 500 // characters
 	longestBody              = 8 << 10 // bytes
+	mostSaid                 = 100     // messages that a new page gets
 	// pause is the time between two messages from one address, and mostAddresses how many
 	// addresses are remembered for it.
 	pause         = 300 * time.Millisecond
 	mostAddresses = 1000
 )
 
-// A chat takes what somebody says, and publishes it.
+// A chat takes what somebody says, publishes it, and keeps it for new pages.
 type chat struct {
 	hub *push.Hub
 
-	mu   sync.Mutex
-	said map[string]time.Time // when somebody last spoke, by address
+	mu    sync.Mutex
+	spoke map[string]time.Time // when somebody last spoke, by address
+	said  []said               // the latest messages
+}
+
+// said is a message with the ID of its event, by which a page knows what it has already.
+type said struct {
+	ID      string  `json:"id"`
+	Message message `json:"message"`
 }
 
 // A message is the content of an event of topic chat.
@@ -155,7 +167,18 @@ type message struct {
 	At   int64  `json:"at"` // milliseconds since 1970
 }
 
-func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// list answers with the latest messages. A page that asks when it is subscribed misses nothing.
+func (c *chat) list(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	data, _ := json.Marshal(c.said) // text always can be
+	c.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Write(data)
+}
+
+// say takes a message.
+func (c *chat) say(w http.ResponseWriter, r *http.Request) {
 	var m message
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&m)
 	m.Name, m.Text, m.At = strings.TrimSpace(m.Name), strings.TrimSpace(m.Text), time.Now().UnixMilli()
@@ -171,12 +194,28 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "slow down: three messages a second", http.StatusTooManyRequests)
 		return
 	}
-	data, _ := json.Marshal(m) // text always can be
-	if _, err := c.hub.Publish(r.Context(), push.Event{Topic: "chat", Type: "message", Data: data}); err != nil {
+	if err := c.publish(r.Context(), m); err != nil {
 		http.Error(w, "the server is shutting down: try again", http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// publish sends a message to all who listen, and keeps it: under the lock, so that each page
+// gets it from one of the two.
+func (c *chat) publish(ctx context.Context, m message) error {
+	data, _ := json.Marshal(m) // text always can be
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	receipt, err := c.hub.Publish(ctx, push.Event{Topic: "chat", Type: "message", Data: data})
+	if err != nil {
+		return err
+	}
+	if len(c.said) == mostSaid {
+		c.said = slices.Delete(c.said, 0, 1)
+	}
+	c.said = append(c.said, said{receipt.ID, m})
+	return nil
 }
 
 // may reports whether somebody at an address may speak now.
@@ -188,12 +227,12 @@ func (c *chat) may(remote string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if now.Sub(c.said[address]) < pause {
+	if now.Sub(c.spoke[address]) < pause {
 		return false
 	}
-	if len(c.said) >= mostAddresses {
-		clear(c.said)
+	if len(c.spoke) >= mostAddresses {
+		clear(c.spoke)
 	}
-	c.said[address] = now
+	c.spoke[address] = now
 	return true
 }

@@ -9,10 +9,13 @@ import (
 )
 
 // NDJSON is application/x-ndjson: one JSON object a line, with the members topic, id and type
-// (both unless empty), and one of
+// (both unless empty), and as the last one
 //
 //   - data: the value itself if Data is JSON, otherwise a string;
 //   - base64: a string, if Data is not UTF-8.
+//
+// Before data that is itself a JSON string there is "json":true, because the text hello and the
+// JSON "hello" would look the same. So a client can cut out of the line what was published.
 //
 // The first line has the type hub:start, the position as its id, and as data the time after which to
 // connect again, in milliseconds. A sign of life is an empty line.
@@ -45,7 +48,11 @@ func (ndjson) AppendEvent(b []byte, e *Event) []byte {
 		data, _ := json.Marshal(e.Data) // a []byte is base64, and never an error
 		b = append(append(b, `,"base64":`...), data...)
 	case json.Valid(e.Data):
-		b = appendCompact(append(b, `,"data":`...), e.Data)
+		data := bytes.TrimSpace(e.Data)
+		if data[0] == '"' {
+			b = append(b, `,"json":true`...)
+		}
+		b = appendCompact(append(b, `,"data":`...), data)
 	default:
 		b = appendString(append(b, `,"data":`...), e.Data)
 	}
@@ -54,7 +61,6 @@ func (ndjson) AppendEvent(b []byte, e *Event) []byte {
 
 // appendCompact appends valid JSON on one line. Spaces stay unless there is a line break.
 func appendCompact(b, data []byte) []byte {
-	data = bytes.TrimSpace(data)
 	if !bytes.ContainsAny(data, "\r\n") {
 		return append(b, data...)
 	}

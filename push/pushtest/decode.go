@@ -18,7 +18,7 @@ type Message struct {
 	Topic string
 	ID    string // "" leaves what the client resumes from as it is
 	Type  string
-	Data  []byte // of NDJSON: the text of a string, the JSON of any other value
+	Data  []byte // of NDJSON: without the white space around JSON
 	Gap   *Gap   // of the type hub:gap
 	Bye   *Bye   // of the type hub:bye
 	Beat  bool   // a sign of life, and nothing else
@@ -155,6 +155,7 @@ func decodeNDJSON(b *bufio.Reader) (m Message, err error) {
 	}
 	var object struct {
 		Topic, ID, Type string
+		JSON            bool
 		Data            json.RawMessage
 		Base64          []byte
 	}
@@ -166,7 +167,7 @@ func decodeNDJSON(b *bufio.Reader) (m Message, err error) {
 	switch {
 	case object.Base64 != nil:
 		m.Data = object.Base64
-	case len(object.Data) > 0 && object.Data[0] == '"':
+	case len(object.Data) > 0 && object.Data[0] == '"' && !object.JSON:
 		if err := json.Unmarshal(object.Data, &s); err != nil {
 			return m, err
 		}

@@ -17,8 +17,10 @@ export interface Sink {
 const lived = 5000;
 /** The longest pause that a server can ask for, in milliseconds. */
 const longest = 3_600_000;
+/** The shortest first bound of the pauses that a server can ask for: 0 would stay 0, however often it is doubled. */
+const shortest = 100;
 
-const streams = () => typeof ReadableStream === "function" && typeof Response === "function" && "body" in Response.prototype;
+const streams = () => typeof Response === "function" && "body" in Response.prototype;
 
 /**
  * Keeps a connection to url, after the event with the ID last. The returned function ends it; nothing is called after
@@ -29,12 +31,14 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
   const heartbeat = o.heartbeat ?? 45_000;
   const source = (o.transport ?? (streams() ? "fetch" : "eventsource")) === "fetch" ? viaFetch : viaEventSource;
   let attempt = 0;
-  let base = o.retry ?? 1000;
+  let base = o.retry || 1000;
+  let asked = 0; // the part of the pause that the server has asked for
   let timer: ReturnType<typeof setTimeout>;
   let current: AbortController | undefined;
 
   const run = async () => {
     clearTimeout(timer);
+    asked = 0;
     current?.abort();
     const own = (current = new AbortController());
     const { signal } = own;
@@ -46,13 +50,13 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
       if (Date.now() - heard > heartbeat) own.abort(new Error(`nothing received for ${heartbeat} ms`));
     }, heartbeat / 4);
     const wire = {
-      retry: (ms: number) => (base = Math.min(ms, longest)),
+      retry: (ms: number) => (base = Math.min(Math.max(ms, shortest), longest)),
       event(raw: Raw) {
         if (signal.aborted) return;
         const [, id, type, data] = raw;
         if (id) last = id;
         if (type !== `${reserved}gap` && type !== `${reserved}bye`) return sink.event(raw);
-        const control = typeof data === "string" ? JSON.parse(data) : (data as { json: any }).json;
+        const control = JSON.parse(data as string);
         if (type === `${reserved}gap`) {
           sink.gap(control);
           return sink.event(raw); // for its position
@@ -98,16 +102,17 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
     const stayed = opened && Date.now() - opened > lived;
     if (stayed) attempt = 0;
     // A pause after bye is this client's own already. It is no way around the backoff for a server that ends everything.
-    let delay = Math.min(pause ?? why.after ?? 0, longest);
+    let delay = (asked = Math.min(pause ?? why.after ?? 0, longest));
     if (pause === undefined || !stayed) delay += Math.random() * Math.min(o.maxRetry ?? 30_000, base * 2 ** attempt++);
     timer = setTimeout(run, delay);
     sink.status({ state: "waiting", delay: Math.round(delay), ...status });
   };
 
-  // The system says that the network is back: what seems to be a connection may belong to the old one.
+  // The system says that the network is back: what seems to be a connection may belong to the old one. A server that wants
+  // to be left alone is reached all the same.
   const online = () => {
     attempt = 0;
-    run();
+    if (!asked) run();
   };
   const end = () => {
     clearTimeout(timer);

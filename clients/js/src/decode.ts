@@ -71,12 +71,20 @@ function sse(max: number, wire: Wire): Decoder {
   });
 }
 
-/** One JSON object a line. An empty line is a heartbeat. */
+/**
+ * One JSON object a line, whose last member is the payload. An empty line is a heartbeat. A payload that is JSON is cut out
+ * of the line: parsed and written again, 1.0 would become 1, and long numbers others.
+ */
 function ndjson(max: number, wire: Wire): Decoder {
   return lines(max, (line) => {
     if (!line) return;
-    const { topic = "", id = "", type = "", data = "", base64 } = JSON.parse(line);
-    wire.event([topic, id, type, base64 === undefined ? { json: data } : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]);
+    const { topic = "", id = "", type = "", data = "", json, base64 } = JSON.parse(line);
+    wire.event([
+      topic, id, type,
+      base64 ? Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
+        : typeof data === "string" && !json ? data
+          : /"data"\s*:\s*([^]*)}/.exec(line)![1]!,
+    ]);
   });
 }
 
@@ -133,7 +141,7 @@ function protobuf(max: number, wire: Wire): Decoder {
       control = { reason: text(reason), retry_ms };
     }
     const payload = data instanceof Uint8Array ? data : "";
-    wire.event([text(topic), text(id), control ? `${reserved}${gap ? "gap" : "bye"}` : text(type), control ? { json: control } : payload]);
+    wire.event([text(topic), text(id), control ? `${reserved}${gap ? "gap" : "bye"}` : text(type), control ? JSON.stringify(control) : payload]);
   };
   let parts: Uint8Array[] = [], size = 0, need = 1;
   return (chunk) => {

@@ -1,7 +1,7 @@
 // Events, and what the client says about its connection.
 
-/** The payload of an event, as its format delivered it. */
-export type Data = string | Uint8Array | { json: unknown };
+/** The payload of an event: text as it was published, or bytes. */
+export type Data = string | Uint8Array;
 
 /** An event that can be sent to another tab. */
 export type Raw = readonly [topic: string, id: string, type: string, data: Data];
@@ -27,25 +27,23 @@ export class PushEvent {
   }
 
   /**
-   * Returns the payload as text. Bytes are decoded as UTF-8. NDJSON does not keep the white space of a payload that is
-   * JSON; the other formats keep every byte.
+   * Returns the payload as text. Bytes are decoded as UTF-8. Only white space can differ between the formats: NDJSON does
+   * not keep it around JSON, and not within JSON of several lines; SSE reads every line break as LF.
    */
   text(): string {
     const data = this.#data;
-    if (typeof data === "string") return data;
-    if (data instanceof Uint8Array) return new TextDecoder().decode(data);
-    return typeof data.json === "string" ? data.json : JSON.stringify(data.json);
+    return typeof data === "string" ? data : new TextDecoder().decode(data);
   }
 
   /** Returns the payload parsed as JSON. It throws a SyntaxError if the payload is not JSON. */
   json<T = unknown>(): T {
-    const data = this.#data as { json: T };
-    return typeof data === "object" && "json" in data ? data.json : (JSON.parse(this.text()) as T);
+    return JSON.parse(this.text());
   }
 
   /** Returns the payload as bytes. */
   bytes(): Uint8Array {
-    return this.#data instanceof Uint8Array ? this.#data : new TextEncoder().encode(this.text());
+    const data = this.#data;
+    return typeof data === "string" ? new TextEncoder().encode(data) : data;
   }
 }
 
@@ -65,13 +63,14 @@ export interface Gap {
   reason: "history" | "epoch" | "slow" | "broker" | "unknown-id" | "tabs" | (string & {});
 }
 
-/** What the connection does. With a shared connection, this is the state of the tab that has it. */
+/** What the connection does. With a shared connection, this is the state of the tab that has it, but for `closed`. */
 export interface Status {
   /**
    * - `connecting`: a request has been sent, or is about to be.
    * - `open`: the server has answered, and events arrive.
    * - `waiting`: the next attempt follows after `delay`.
-   * - `closed`: by `close()`, or because no further attempt could succeed: see `reason` and `code`.
+   * - `closed`: by `close()`, or because no further attempt could succeed: see `reason` and `code`. Other tabs that share
+   *   the connection are not closed by that: they try themselves.
    */
   state: "connecting" | "open" | "waiting" | "closed";
   /** Milliseconds until the next attempt, from the moment of the change to `waiting`. */

@@ -21,13 +21,16 @@ export interface Options {
    * without BroadcastChannel and Web Locks, or a page that is not secure, has a connection of its own.
    */
   share?: boolean | string;
-  /** How connections are made: `fetch` where it can stream, else `eventsource`, which has limits (see the README). */
+  /**
+   * How connections are made: `fetch` where it can stream, else `eventsource`, which has limits (see the README). One is
+   * that events are missed in silence if the connection breaks before the first of them.
+   */
   transport?: "fetch" | "eventsource";
   /** Types of events to receive through an EventSource, which has to know them. */
   types?: readonly string[];
   /** Milliseconds without a byte after which a connection is given up: 45,000 if not given; 0 for never. */
   heartbeat?: number;
-  /** Milliseconds that the first pause is shorter than: 1,000 until the server says another number (`retry:`). */
+  /** Milliseconds that the first pause is shorter than: 1,000 until the server says another number (`retry:`, 100 at least). */
   retry?: number;
   /** Milliseconds that every pause is shorter than, except one that the server asks for: 30,000 if not given. */
   maxRetry?: number;

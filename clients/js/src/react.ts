@@ -1,22 +1,24 @@
 // The hook for React.
 
 import { useEffect, useRef, useState } from "react";
-import { type Options, type Status, subscribe } from "./index.js";
+import { chain } from "./chain.js";
+import type { Options, Status } from "./index.js";
 
 /**
  * Subscribes while the component is mounted, and returns the status. The callbacks may change with every render. A change
- * of the URL or of topics, format or share makes a new subscription; other options are read when one begins. `url` null
- * subscribes to nothing.
+ * of the URL or of topics, format or share makes a new subscription; other options are read when one begins. It continues
+ * where the one before was, unless the path of the URL or `lastEventId` has changed. `url` null subscribes to nothing.
  */
 export function usePush(url: string | null, options: Options = {}): Status {
   const [status, set] = useState<Status>({ state: "connecting" });
+  const [begin] = useState(chain);
   const latest = useRef(options);
   useEffect(() => {
     latest.current = options;
   });
   useEffect(() => {
     if (url === null) return;
-    const subscription = subscribe(url, {
+    return begin(url, {
       ...latest.current,
       onEvent: (e) => latest.current.onEvent?.(e),
       onGap: (g) => latest.current.onGap?.(g),
@@ -25,7 +27,6 @@ export function usePush(url: string | null, options: Options = {}): Status {
         latest.current.onStatus?.(s);
       },
     });
-    return () => subscription.close();
   }, [url, JSON.stringify([options.topics, options.format, options.share])]);
   return status;
 }

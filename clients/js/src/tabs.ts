@@ -31,6 +31,9 @@ type Message =
 /** How many IDs a tab remembers to recognise what it already has. */
 const remembered = 1000;
 
+/** Reasons of gaps after which the same IDs may be those of other events. */
+const renewed = /epoch|unknown-id|tabs/;
+
 /** Whether this browser can share. */
 export const canShare = () => typeof BroadcastChannel === "function" && !!globalThis.navigator?.locks;
 
@@ -40,7 +43,7 @@ export const canShare = () => typeof BroadcastChannel === "function" && !!global
  */
 export function share(name: string, last: string, open: (last: string, sink: Sink) => () => void, sink: Sink) {
   const channel = new BroadcastChannel(name);
-  const seen = new Set<string>();
+  const seen = new Map<string, number>(); // ID to the term in which it came
   let term = 0; // of the current leader
   let n = 0; // number of its next event or gap
   let quiet = 0; // ticks since the leader was heard
@@ -49,8 +52,12 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
   let leave: (() => void) | undefined; // if this tab leads
   let waits: AbortController | undefined; // for the lock, or has it
 
+  const announce = (g: Gap) => {
+    if (renewed.test(g.reason)) seen.clear();
+    sink.gap(g);
+  };
   const missed = (before: string, to: string) => {
-    sink.gap({ from: last, to, reason: "tabs" });
+    announce({ from: last, to, reason: "tabs" });
     last = before;
   };
 
@@ -84,12 +91,13 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
       return;
     }
     n++;
-    if (kind === gap) return sink.gap(what);
+    if (kind === gap) return announce(what);
     const [, id] = what;
     if (id) {
-      if (seen.has(id)) return;
-      seen.add((last = id));
-      if (seen.size > remembered) seen.delete(seen.values().next().value!);
+      if (seen.get(id)! < term) return; // from two leaders; twice from one of them, it is another event
+      seen.delete(id);
+      seen.set((last = id), term);
+      if (seen.size > remembered) seen.delete(seen.keys().next().value!);
     }
     sink.event(what);
   };
@@ -117,7 +125,8 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
         stop = open(last, {
           event: (raw) => tell(event, raw),
           gap: (g) => tell(gap, g),
-          status: (s) => tell(status, s),
+          // A refusal is for this tab and its headers. The sink closes this line, and the next tab tries with its own.
+          status: (s) => (s.state === "closed" ? sink.status(s) : tell(status, s)),
         });
         if (!leave) stop(); // a callback has closed the subscription meanwhile
       });

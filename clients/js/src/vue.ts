@@ -1,20 +1,23 @@
 // The composable for Vue.
 
 import { type MaybeRefOrGetter, onScopeDispose, readonly, type Ref, shallowRef, toValue, watch } from "vue";
-import { type Options, type Status, subscribe, type Subscription } from "./index.js";
+import { chain } from "./chain.js";
+import type { Options, Status } from "./index.js";
 
 /**
  * Subscribes until the current scope ends, usually the component's, and returns the status. A change of the URL or of the
- * options, if they are a ref or a getter, makes a new subscription. `url` null subscribes to nothing.
+ * options, if they are a ref or a getter, makes a new subscription. It continues where the one before was, unless the path of
+ * the URL or `lastEventId` has changed. `url` null subscribes to nothing.
  */
 export function usePush(url: MaybeRefOrGetter<string | null>, options: MaybeRefOrGetter<Options> = {}): Readonly<Ref<Status>> {
   const status = shallowRef<Status>({ state: "connecting" });
-  let subscription: Subscription | undefined;
+  const begin = chain();
+  let end: (() => void) | undefined;
   const stop = watch(
     [() => toValue(url), () => toValue(options)] as const,
     ([to, o]) => {
-      subscription?.close();
-      subscription = to === null ? undefined : subscribe(to, {
+      end?.();
+      end = to === null ? undefined : begin(to, {
         ...o,
         onStatus(s) {
           status.value = s;
@@ -26,7 +29,7 @@ export function usePush(url: MaybeRefOrGetter<string | null>, options: MaybeRefO
   );
   onScopeDispose(() => {
     stop();
-    subscription?.close();
+    end?.();
   });
   return readonly(status) as Readonly<Ref<Status>>;
 }

@@ -164,6 +164,23 @@ test("eight tabs have one connection, whichever of them leaves, freezes or crash
   await hub.until((h) => h.subscribers === 1);
 });
 
+test("a leader that is refused closes, and the next tab goes on", async (t) => {
+  const { hub, say } = await served(t);
+  const [leader, ...tabs] = await session.tabs(t, hub, 3, { share: true });
+  for (const page of [leader, ...tabs]) await has(page, say(10));
+  hub.answers.push({ status: 401 });
+  hub.cut();
+  const n = say(10);
+  await state(leader, "closed");
+  assert.equal((await leader.evaluate(() => window.subscription.status)).code, 401);
+  for (const page of tabs) {
+    await has(page, n);
+    await state(page, "open");
+    assert.deepEqual((({ holes, twice, gaps }) => ({ holes, twice, gaps }))(await counts(page)), nothingWrong);
+  }
+  await hub.until((h) => h.requests.length === 3 && h.subscribers === 1);
+});
+
 test("a leader that hangs is replaced", async (t) => {
   const { hub, say } = await served(t);
   const [leader, ...tabs] = await session.tabs(t, hub, 3, { share: true });

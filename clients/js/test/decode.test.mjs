@@ -136,14 +136,43 @@ test("ndjson: heartbeats and values that are no text", () => {
   for (const bad of ["{\n", "null\n", "[\n"]) assert.throws(() => decoded("ndjson", [bad]));
 });
 
-test("payloads read the same in every format", () => {
-  for (const data of ['{"a":[1]}', { json: { a: [1] } }, new TextEncoder().encode('{"a":[1]}')]) {
-    const event = new PushEvent(["t", "1", "x", data]);
-    assert.deepEqual(event.json(), { a: [1] });
-    assert.equal(event.text(), '{"a":[1]}');
-    assert.deepEqual([...event.bytes()], [...new TextEncoder().encode('{"a":[1]}')]);
+/** What json returns, or the name of its error. */
+function parsed(event) {
+  try {
+    return event.json();
+  } catch (e) {
+    return e.name;
   }
-  assert.throws(() => new PushEvent(["", "", "", "{"]).json(), SyntaxError);
+}
+
+for (const [data, json] of [
+  ['{"a":[1]}', { a: [1] }],
+  ['{"price":1.0,"id":12345678901234567890,"at":1e2}', { price: 1, id: 12345678901234567000, at: 100 }],
+  ['{"a": {"data":1}, "data" : "}"}', { a: { data: 1 }, data: "}" }],
+  ["1.0", 1],
+  ["null", null],
+  ['"42"', "42"],
+  ['"hello"', "hello"],
+  ['"\u2028 \\u2028 }"', "\u2028 \u2028 }"],
+  ["hello", "SyntaxError"],
+  ["{", "SyntaxError"],
+  ['x "data":1}', "SyntaxError"],
+  ["", "SyntaxError"],
+]) {
+  test(`payloads read the same in every format: ${data}`, () => {
+    for (const format of Object.keys(formats)) {
+      const [{ data: got }] = decoded(format, [encode[format]({ topic: '"data":', id: "data", type: "t", data })]);
+      const event = new PushEvent(["", "", "", got]);
+      assert.equal(event.text(), data, format);
+      assert.deepEqual(parsed(event), json, format);
+      assert.deepEqual(Buffer.from(event.bytes()), Buffer.from(data), format);
+    }
+  });
+}
+
+test("ndjson: white space between the members", () => {
+  const [event] = decoded("ndjson", ['{"id" : "1", "data" : {"a": 1.0}}\n']);
+  assert.deepEqual(event, plain('{"a": 1.0}', { id: "1" }));
 });
 
 test("protobuf: the bytes of an event hold nothing else of the stream", () => {

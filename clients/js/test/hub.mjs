@@ -33,14 +33,15 @@ export const encode = {
     return Buffer.from(`${id ? `id: ${id}\n` : ""}${type ? `event: ${type}\n` : ""}${topic ? `topic: ${topic}\n` : ""}${lines}\n`);
   },
   ndjson({ topic, id, type, data }) {
-    const event = { topic, id, type };
-    if (typeof data !== "string") event.base64 = data.toString("base64");
+    let value = JSON.stringify(data);
+    if (typeof data !== "string") value = `"base64":"${data.toString("base64")}"`;
     else try {
-      event.data = JSON.parse(data);
+      JSON.parse(data);
+      value = `${data.startsWith('"') ? '"json":true,' : ""}"data":${data}`; // as it is
     } catch {
-      event.data = data;
+      value = `"data":${value}`;
     }
-    return Buffer.from(`${JSON.stringify(event)}\n`);
+    return Buffer.from(`${JSON.stringify({ topic, id, type }).slice(0, -1)},${value}}\n`);
   },
   protobuf({ topic, id, type, data }) {
     const body = Buffer.concat([word(1, topic), word(2, id), word(3, type), part(4, Buffer.from(data))]);

@@ -44,6 +44,10 @@ for (const [scheme, width, height] of [["light", 1400, 860], ["dark", 1400, 860]
     await story("Connected.");
     const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
     assert.equal(await page.evaluate(overflow), 0, await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.outerHTML.slice(0, 80)).join("\n")));
+    m.hub.publish({ topic: "prices/ZERO", type: "price", data: '{"name":"Zero","price":12412.34,"open":300}' });
+    await wait(page, () => document.querySelector(".tile:last-child .change").textContent === "▲ 4037.45 %");
+    const outside = await page.evaluate(() => [...document.querySelectorAll(".figures *")].filter((e) => e.getBoundingClientRect().right > e.closest(".tile").getBoundingClientRect().right - 5).map((e) => e.outerHTML));
+    assert.deepEqual(outside, [], "figures that their tile cuts off");
     const cut = await page.evaluate(() => [...document.querySelectorAll(".tile strong, .change, button, dt, dd")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline").map((e) => e.outerHTML));
     assert.deepEqual(cut, []);
     const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -81,6 +85,25 @@ test("what is said is sent, comes back, and stays text", async (t) => {
   for (let i = 0; i < 300; i++) m.say("flood", `${i}`);
   await wait(page, () => document.querySelector("#messages").lastElementChild.textContent.endsWith("299"));
   assert.equal(await page.locator("#messages li").count(), 200);
+});
+
+test("a new page gets what was said before, once, and what it has missed", async (t) => {
+  const { m, page } = await opened(t);
+  const has = (...want) => wait(page, (want) => [...document.querySelectorAll("#messages p")].map((p) => p.textContent).join() === want, want.join());
+  m.say("Ada", "1");
+  await has("1");
+  await m.hub.kill();
+  m.hub.history.length = 0; // so that the server cannot continue
+  m.say("Ada", "2");
+  m.hub.history.length = 0;
+  await m.hub.listen();
+  await has("1", "2");
+  m.say("Ada", "3");
+  await has("1", "2", "3");
+  await page.reload();
+  await has("1", "2", "3");
+  m.say("Ada", "4");
+  await has("1", "2", "3", "4");
 });
 
 test("the connection tells its story", async (t) => {

@@ -16,8 +16,13 @@ export async function market({ every = 0, seed = 7, ...options } = {}) {
   for (const [path, file] of [["/", "index.html"], ["/live.js", "live.js"], ["/live.css", "live.css"]]) {
     hub.pages.set(path, { type: types[file.split(".").pop()], body: readFileSync(new URL(file, dist)) });
   }
-  const say = (name, text) => hub.publish({ topic: "chat", type: "message", data: JSON.stringify({ name, text, at: Date.now() }) });
+  const said = [];
+  const say = (name, text) => {
+    const message = { name, text, at: Date.now() };
+    said.push({ id: hub.publish({ topic: "chat", type: "message", data: JSON.stringify(message) }), message });
+  };
   hub.pages.set("/chat", (q, w) => {
+    if (q.method === "GET") return w.end(JSON.stringify(said));
     let body = "";
     q.on("data", (part) => (body += part)).on("end", () => {
       const { name, text } = JSON.parse(body);

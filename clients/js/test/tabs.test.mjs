@@ -79,17 +79,37 @@ test("tabs that ask for something else have connections of their own", async (t)
   assert.equal(hub.requests.length, all.length);
 });
 
-test("a gap and the end of the connection are told to all", async (t) => {
+test("a gap is told to all", async (t) => {
   const hub = await started(t);
   const tabs = await open(t, hub, 3);
   hub.gap({ from: "1-0", to: "1-1", dropped: 3, reason: "slow" });
   for (const tab of tabs) await tab.until(() => tab.gaps.length === 1);
   for (const tab of tabs) assert.deepEqual(tab.gaps, [{ from: "1-0", to: "1-1", dropped: 3, reason: "slow" }]);
-  hub.answers.push({ status: 403 }, { status: 403 }, { status: 403 });
+});
+
+test("a refusal is for one tab: the next one tries with its own headers", async (t) => {
+  const hub = await started(t);
+  const tabs = [];
+  for (const name of ["stale", "stale too", "good"]) tabs.push(...(await open(t, hub, 1, { headers: { Authorization: name } })));
+  const [stale, too, good] = tabs;
+  hub.publish({ data: "1" });
+  for (const tab of tabs) await tab.until(() => tab.events.length === 1);
+  hub.answers.push({ status: 401 }, { status: 403 });
   hub.cut();
-  for (const tab of tabs) await tab.has("closed");
-  for (const tab of tabs) assert.equal(tab.statuses.at(-1).code, 403);
-  hub.answers.length = 0; // a tab may have led before it heard of the end
+  hub.publish({ data: "2" });
+  for (const [tab, code] of [[stale, 401], [too, 403]]) {
+    await tab.has("closed");
+    assert.equal(tab.statuses.at(-1).code, code);
+  }
+  await good.until(() => good.events.length === 2);
+  assert.deepEqual(hub.requests.map((r) => r.headers.authorization), ["stale", "stale", "stale too", "good"]);
+  assert.deepEqual(good.gaps, []);
+  assert.ok(!good.statuses.some((s) => s.state === "closed" || s.code), "nobody else's refusal");
+  await good.has("open");
+  hub.answers.push({ status: 404 });
+  hub.cut();
+  await good.has("closed");
+  assert.deepEqual(locks.names, []);
   const [fresh] = await open(t, hub, 1);
   assert.equal(fresh.state(), "open", "a tab that comes later tries again");
 });
@@ -167,6 +187,30 @@ test("what two leaders have both sent arrives once", async (t) => {
   for (const id of ["2", "3", "4"]) b.say(id); // as if b had been behind
   await c.until(() => c.log.includes("4"));
   for (const x of [b, c]) assert.deepEqual(x.log.filter((l) => l !== "open"), ["1", "2", "3", "4"]);
+});
+
+test("an ID that is used again is another event, unless two leaders have sent it", async (t) => {
+  const all = [tab(t, "r"), tab(t, "r"), tab(t, "r")];
+  const want = [];
+  const said = async (leader, ids, reason) => {
+    if (reason) {
+      leader.opened.at(-1).sink.gap({ from: "2", to: "1", reason });
+      want.push(`gap 2>1 ${reason}`);
+    }
+    for (const id of ids) leader.say(id);
+    want.push(...ids);
+    for (const x of all) await x.until(() => x.log.filter((l) => l !== "open").length === want.length);
+    for (const x of all) assert.deepEqual(x.log.filter((l) => l !== "open"), want);
+  };
+  await all[0].until(() => all[0].opened.length === 1);
+  await said(all[0], ["1", "2"]);
+  await said(all[0], ["1", "2", "3"], "unknown-id"); // of the same leader
+  await said(all[0], ["1"]); // without a gap, as one connection would deliver it
+  for (const reason of ["epoch", "unknown-id"]) {
+    all.shift().line.close();
+    await all[0].until(() => all[0].opened.length === 1);
+    await said(all[0], ["1", "2", "3"], reason);
+  }
 });
 
 test("a tab that has missed a message says so", async (t) => {

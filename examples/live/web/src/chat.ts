@@ -32,8 +32,11 @@ function hue(name: string): number {
   return sum;
 }
 
-/** Shows the chat. The result takes events. */
-export function chat(): (event: PushEvent) => void {
+/** What the server has kept: messages with the IDs of their events. */
+type Said = { id: string; message: Message }[];
+
+/** Shows the chat. The result takes events, and loads what was said before. */
+export function chat() {
   const list = find("messages");
   const name = find<HTMLInputElement>("name");
   const text = find<HTMLInputElement>("text");
@@ -67,11 +70,11 @@ export function chat(): (event: PushEvent) => void {
     text.focus();
   });
 
-  let first = true;
-  return (event) => {
-    const message = event.json<Message>();
-    if (first) list.replaceChildren();
-    first = false;
+  const shown = new Set<string>(); // IDs of the events on the page
+  const show = (id: string, message: Message) => {
+    if (shown.has(id)) return;
+    if (!shown.size) list.replaceChildren();
+    shown.add(id);
     const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     const item = make("li", message.name === name.value ? "own" : "");
     const by = make("b", "", message.name);
@@ -79,7 +82,31 @@ export function chat(): (event: PushEvent) => void {
     const time = make("time", "", clock(message.at).slice(0, 5));
     item.append(by, " ", time, make("p", "", message.text));
     list.append(item);
-    if (list.childElementCount > most) list.firstElementChild!.remove();
+    if (list.childElementCount > most) {
+      list.firstElementChild!.remove();
+      shown.delete(shown.values().next().value!);
+    }
     if (atEnd || item.className === "own") list.scrollTop = list.scrollHeight;
+  };
+
+  let waiting: PushEvent[] | undefined; // events that come while the page loads
+  return {
+    take(event: PushEvent) {
+      if (waiting) waiting.push(event);
+      else show(event.id, event.json<Message>());
+    },
+    /** Loads what was said. Called when the connection is open, it leaves no hole: what comes meanwhile is shown after it. */
+    async load() {
+      if (waiting) return;
+      waiting = [];
+      try {
+        const answer = await fetch("chat", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
+        if (answer.ok) for (const { id, message } of (await answer.json()) as Said) show(id, message);
+      } catch {
+        // without the past: the connection tells its own story
+      }
+      for (const event of waiting) show(event.id, event.json<Message>());
+      waiting = undefined;
+    },
   };
 }

@@ -10,16 +10,22 @@ import { theme } from "./theme";
 theme(find<HTMLButtonElement>("theme"));
 const connection = line();
 const price = prices();
-const said = chat();
+const talk = chat();
 
 subscribe("events", {
   topics: ["prices/*", "chat"],
   share: true,
   onEvent(event) {
     connection.event(event);
-    if (event.topic === "chat") said(event);
+    if (event.topic === "chat") talk.take(event);
     else price(event);
   },
-  onGap: connection.gap,
-  onStatus: connection.status,
+  onGap(gap) {
+    connection.gap(gap);
+    talk.load();
+  },
+  onStatus(status) {
+    connection.status(status);
+    if (status.state === "open") talk.load();
+  },
 });
