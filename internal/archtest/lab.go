@@ -147,7 +147,7 @@ var labRows = []Row{
 
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
-	{Package: "~/lab/suite/toolchain", May: []string{"~/lab/internal/tail"}, Never: []string{"net", "net/http/..."}, Tests: []string{"net/http/..."}, Raw: true, Why: "the command go knows proxies and checksums: what chooses a version only runs it"},
+	{Package: "~/lab/suite/toolchain", May: []string{"~/lab/internal/file", "~/lab/internal/tail"}, Never: []string{"net", "net/http/..."}, Tests: []string{"net/http/..."}, Raw: true, Why: "the command go knows proxies and checksums: what chooses a version only runs it"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},
 	{Package: "~/lab/results", May: []string{"github.com/HdrHistogram/...", "~/lab/internal/file"}, Why: "results are the contract between the other packages, and depend on none of them"},
 	{Package: "~/lab/report/...", May: []string{"*", "~/lab/results", "~/lab/report/..."}, Why: "a report is generated only from results"},

@@ -129,7 +129,7 @@ func (b *bench) comparable(fit []*Subject) error {
 const buildTimeout = 10 * time.Minute
 
 // build builds the server of a subject file into dir, if the file has a build command.
-func (s *Subject) build(ctx context.Context, dir string) error {
+func (s *Subject) build(ctx context.Context, kept toolchain.Cache, dir string) error {
 	if len(s.Build) == 0 {
 		return nil
 	}
@@ -142,11 +142,7 @@ func (s *Subject) build(ctx context.Context, dir string) error {
 		return err
 	}
 	s.bin = filepath.Join(dir, s.Name)
-	args := make([]string, len(s.Build))
-	for i, a := range s.Build {
-		args[i] = s.fixed().Replace(a)
-	}
-	return s.compile(ctx, s.here, s.bin, args)
+	return s.compile(ctx, kept, s.here, s.Build)
 }
 
 // missingError reports that a tool is missing with which a subject is built.
@@ -167,11 +163,21 @@ func absent(err error) bool {
 	return missing || toolchain.IsTooOld(err)
 }
 
-// compile runs a command in dir that builds bin, with the subject's toolchain if it has one.
-func (s *Subject) compile(ctx context.Context, dir, bin string, args []string) error {
-	if s.with != nil {
-		return s.with.Build(ctx, dir, bin, args)
+// compile runs a command in dir that builds {bin}, with the subject's toolchain if it has one. It links
+// nothing that is among the kept programs.
+func (s *Subject) compile(ctx context.Context, kept toolchain.Cache, dir string, command []string) error {
+	args := make([]string, len(command))
+	for i, a := range command {
+		args[i] = s.fixed().Replace(a)
 	}
+	if s.with != nil {
+		return kept.Build(s.bin, dir, s.with.Name, command, func() error { return s.with.Build(ctx, dir, s.bin, args) })
+	}
+	return kept.Build(s.bin, dir, "", command, func() error { return run(ctx, dir, args) })
+}
+
+// run runs a command that builds a subject.
+func run(ctx context.Context, dir string, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

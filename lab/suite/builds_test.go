@@ -79,6 +79,7 @@ func catalogueOfGo(t *testing.T, demands string) *Catalogue {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.kept = kept
 	return c
 }
 

@@ -68,6 +68,7 @@ func benchOf(t *testing.T, name, file string) (*bench, *Catalogue) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.kept = kept
 	cfg := configOf(t, name)
 	cfg.Workloads = Expand([]string{everything})
 	g, err := guard.Start(cfg.Executable)

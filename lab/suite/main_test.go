@@ -13,6 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/suite/toolchain"
 )
 
 // TestMain makes the test binary the generator, the guard, the backend and every subject
@@ -40,7 +41,25 @@ func TestMain(m *testing.M) {
 			os.Exit(serve(os.Args[2], os.Args[3], os.Args[4:]))
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
+}
+
+// kept has the subjects that a test has built, for the others.
+var kept toolchain.Cache
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "redline-kept-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	kept = toolchain.OpenCache(dir)
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 func generate() int {

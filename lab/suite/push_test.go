@@ -7,6 +7,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/suite/toolchain"
 )
 
 func TestWorkloadsOfPush(t *testing.T) {
@@ -130,7 +131,7 @@ func TestForeignSubjects(t *testing.T) {
 		}
 	}
 	missing := &Subject{Name: "x", Tools: []string{"no-such-tool-for-redline"}, Build: []string{"true"}}
-	err = missing.build(t.Context(), t.TempDir())
+	err = missing.build(t.Context(), toolchain.Cache{}, t.TempDir())
 	if !absent(err) || !strings.Contains(err.Error(), "no-such-tool-for-redline, which is not installed") {
 		t.Errorf("%v", err)
 	}

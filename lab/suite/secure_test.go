@@ -123,7 +123,7 @@ func TestBenchMeasuresOverTLS(t *testing.T) {
 	cfg := configOf(t, "nethttp", "fasthttp")
 	cfg.Workloads = slices.DeleteFunc(slices.Concat(httpsNames, http2Names), func(name string) bool { return slices.Contains(large, name) })
 	cfg.Window = pace.Window(300 * time.Millisecond)
-	f, err := compareNow(t, t.Context(), cfg, &Catalogue{root: root, external: map[string]*Subject{}}, nil)
+	f, err := compareNow(t, t.Context(), cfg, &Catalogue{root: root, external: map[string]*Subject{}, kept: kept}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func TestBenchMeasuresLargeBodies(t *testing.T) {
 	}
 	cfg := configOf(t, "nethttp")
 	cfg.Workloads, cfg.Connections, cfg.ConnectionsSet = large, 1, true
-	cfg.Window = pace.Window(2 * time.Second)
-	f, err := compareNow(t, t.Context(), cfg, &Catalogue{root: root, external: map[string]*Subject{}}, nil)
+	cfg.Window = pace.Window(time.Second)
+	f, err := compareNow(t, t.Context(), cfg, &Catalogue{root: root, external: map[string]*Subject{}, kept: kept}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

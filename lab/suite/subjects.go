@@ -126,12 +126,13 @@ type Catalogue struct {
 	root     string // of the checkout; empty outside a checkout
 	external map[string]*Subject
 	builds   map[string]build // that UseToolchains has added, by name
+	kept     toolchain.Cache  // of what was built before
 }
 
 // OpenCatalogue reads the subjects of the checkout that contains dir, if there is one,
 // and those described in files.
 func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
-	c := &Catalogue{root: checkout(dir), external: map[string]*Subject{}}
+	c := &Catalogue{root: checkout(dir), external: map[string]*Subject{}, kept: toolchain.UserCache()}
 	if c.root != "" {
 		for _, pattern := range []string{"foreign/*/*.yaml", "external/*.yaml"} {
 			own, err := filepath.Glob(filepath.Join(c.root, "peers", pattern))
@@ -287,17 +288,17 @@ func (c *Catalogue) find(name string) (*Subject, error) {
 // source, checks that its command exists, and reads its version.
 func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 	if s.control {
-		bin := filepath.Join(dir, s.Name)
-		if err := s.compile(ctx, c.root, bin, []string{"go", "build", "-o", bin, "./peers/" + s.source()}); err != nil {
+		s.bin = filepath.Join(dir, s.Name)
+		if err := s.compile(ctx, c.kept, c.root, []string{"go", "build", "-o", "{bin}", "./peers/" + s.source()}); err != nil {
 			return fmt.Errorf("build %s: %w", s.Name, err)
 		}
-		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--postgres", "{postgres}", "--wait", "{wait}", "--fanout", "{fanout}"}
+		s.Command = []string{s.bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--postgres", "{postgres}", "--wait", "{wait}", "--fanout", "{fanout}"}
 		if !slices.Contains(withoutTLS, s.source()) {
 			s.Command = append(s.Command, "--cert", "{cert}", "--key", "{key}")
 		}
 		return nil
 	}
-	if err := s.build(ctx, dir); err != nil {
+	if err := s.build(ctx, c.kept, dir); err != nil {
 		return fmt.Errorf("build %s: %w", s.Name, err)
 	}
 	if err := s.look(s.fixed().Replace(s.Command[0])); err != nil {

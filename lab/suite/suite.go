@@ -36,6 +36,8 @@ type Config struct {
 	Command        []string
 	Go             []toolchain.Toolchain // that subjects are built with; none: the command go as it is
 	Notes          []string              // for the results
+
+	once bool // an invalid block is not run again
 }
 
 // SharedCPU returns the first CPU that server and generator share, if they share one.
@@ -278,7 +280,7 @@ func (b *bench) run(ctx context.Context) error {
 	b.began = time.Now()
 	for _, r := range rounds {
 		runs, err := b.round(ctx, r)
-		if err == nil && slices.ContainsFunc(runs, func(r results.Run) bool { return r.Failed == "" && !r.Valid && r.Short == "" }) {
+		if err == nil && !b.cfg.once && slices.ContainsFunc(runs, func(r results.Run) bool { return r.Failed == "" && !r.Valid && r.Short == "" }) {
 			b.total += len(r.steps)
 			var again []results.Run
 			if again, err = b.round(ctx, r.again()); err == nil {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,14 +65,27 @@ func (s openedShop) place(text string) string {
 	return strings.NewReplacer("127.0.0.1:8080", s.plain, "127.0.0.1:8443", s.secure).Replace(text)
 }
 
-// openShop builds and starts the shop. It ends with the test.
+// programs is a directory for what several tests build. TestMain makes and removes it.
+var programs string
+
+// shopPackage is the server of the documents. Its path holds wherever in the workspace a test is.
+const shopPackage = "github.com/redline-go/redline/examples/shop"
+
+// builtShop builds the shop, once for all tests, and returns the path of the program.
+var builtShop = sync.OnceValues(func() (string, error) {
+	exe := filepath.Join(programs, "shop")
+	if out, err := exec.Command("go", "build", "-o", exe, shopPackage).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the shop: %w\n%s", err, out)
+	}
+	return exe, nil
+})
+
+// openShop builds the shop and starts it. It ends with the test.
 func openShop(t *testing.T) openedShop {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "shop")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", exe, ".")
-	build.Dir = "../../../examples/shop"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the shop: %v\n%s", err, out)
+	exe, err := builtShop()
+	if err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, "-addr", "127.0.0.1:0", "-tls", "127.0.0.1:0")
 	cmd.Stderr = os.Stderr
@@ -114,7 +128,7 @@ func TestLoadScenarioExamples(t *testing.T) {
 			if err := os.WriteFile(name, []byte(server.place(text)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			code, out, said := loadOf(t, t.Context(), short("-d", pace.Window(500*time.Millisecond).String(), "--targets", name, "--json", "-")...)
+			code, out, said := loadOf(t, t.Context(), short("-d", pace.Window(t200).String(), "--targets", name, "--json", "-")...)
 			if out == "" {
 				t.Errorf("exit code %d, %s of\n%s", code, said, text)
 				continue
@@ -236,8 +250,8 @@ func TestLoadDocsCommands(t *testing.T) {
 				return
 			}
 			window := "100ms"
-			if slices.Contains(args, "--profile") {
-				window = "2s"
+			if slices.Contains(args, "--profile") { // captures each second: at a rate, which leaves the CPUs idle
+				window, args = "2s", append(args, "-r", "500")
 			}
 			if slices.Contains(args, "--upload") {
 				args = append(args, "--upload", "64KiB")
@@ -245,7 +259,7 @@ func TestLoadDocsCommands(t *testing.T) {
 			if slices.Contains(args, "--streams") {
 				args = append(args, "--streams", "4")
 			}
-			args = append(args, "-d", window, "--warmup", "50ms", "-c", "64", "--allow-invalid", "--quiet", "--json", "-")
+			args = append(args, "-d", window, "--warmup", "0", "-c", "64", "--allow-invalid", "--quiet", "--json", "-")
 			code, out, said := loadOf(t, t.Context(), args...)
 			if out == "" || code != 0 && code != command.ExitBroken { // few objectives are kept in a short window
 				t.Fatalf("exit code %d, %s%s", code, out, said)

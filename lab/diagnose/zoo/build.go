@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -18,6 +19,7 @@ const module = "github.com/redline-go/redline/lab/diagnose/zoo"
 var built struct {
 	sync.Mutex
 	dir  string // empty: nothing is built
+	bare bool   // without DWARF: linked in half the time
 	kept bool   // Clean leaves the directory
 }
 
@@ -86,7 +88,11 @@ func compile(ctx context.Context, dir string) error {
 		if err := os.Mkdir(to, 0o700); err != nil {
 			return fmt.Errorf("build the zoo: %w", err)
 		}
-		cmd := exec.CommandContext(ctx, "go", "build", "-tags", b.tags, "-o", to, module+"/"+b.packages)
+		args := []string{"build", "-tags", b.tags, "-o", to, module + "/" + b.packages}
+		if built.bare {
+			args = slices.Insert(args, 1, "-ldflags=-w")
+		}
+		cmd := exec.CommandContext(ctx, "go", args...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build the zoo: %v: %w\n%s", cmd.Args, err, out)
 		}

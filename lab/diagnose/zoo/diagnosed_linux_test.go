@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A few services, one that waits, one that computes and one in need of a quota, are diagnosed in
-// short: the planted cause is among the first three. `make zoo` diagnoses all, in full.
+// Two services with a backend and a quota are diagnosed in short: the planted cause is among the first
+// three. TestDiagnoseDocs of the command diagnoses one that computes, and `make zoo` all, in full.
 func TestDiagnosed(t *testing.T) {
 	redline := filepath.Join(t.TempDir(), "redline")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", redline, "../../cmd/redline").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", redline, "../../cmd/redline").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	some := map[string]bool{"pool-too-small-http": true, "regexp-compile": true, "lock-contention": true}
+	some := map[string]bool{"pool-too-small-http": true, "lock-contention": true}
 	for _, s := range All() {
 		if !some[s.Name] {
 			continue

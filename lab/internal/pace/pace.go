@@ -9,10 +9,14 @@ import (
 	"time"
 )
 
-const most = 5
+const (
+	most  = 5
+	twice = 2 // processes that share a CPU and still each have half of it
+)
 
 // Window returns the length of a measurement: d, or up to five times as long in proportion
-// to the load average (Linux, /proc/loadavg) in excess of the number of CPUs.
+// to the load average (Linux, /proc/loadavg) in excess of two processes a CPU. Tests that load
+// servers are what makes a machine busy: to stretch them earlier would only add to its load.
 func Window(d time.Duration) time.Duration {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -26,5 +30,5 @@ func stretched(d time.Duration, loadavg string, cpus int) time.Duration {
 	if _, err := fmt.Sscan(loadavg, &load); err != nil {
 		return d
 	}
-	return d * time.Duration(max(1, min(most, load/float64(cpus))))
+	return d * time.Duration(max(1, min(most, load/float64(twice*cpus))))
 }

@@ -9,7 +9,8 @@ func TestWindow(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0.20 0.10 0.05 1/100 50\n": time.Second,
 		"2.00 2.00 2.00 1/100 50\n": time.Second,
-		"7.90 1.00 1.00 1/100 50\n": 3 * time.Second,
+		"4.00 4.00 4.00 1/100 50\n": time.Second,
+		"12.4 1.00 1.00 1/100 50\n": 3 * time.Second,
 		"99.0 1.00 1.00 1/100 50\n": 5 * time.Second,
 		"":                          time.Second,
 	} {
