@@ -151,6 +151,11 @@ func (h *Hub) linked(span Span) uint64 {
 	for len(h.history.logs) > 0 {
 		h.history.forget(h.history.logs[0])
 	}
+	for h.history.faded.len() > 0 {
+		h.history.banish()
+	}
+	for h.history.former.forgetOldest() {
+	}
 	h.epoch.Store(&span.Epoch)
 	h.seq, h.history.forgotten, h.history.newest = span.Last, span.Last, span.Last
 	if again {
@@ -197,6 +202,20 @@ func (h *Hub) overtake() {
 	}
 	clear(c.ahead[len(kept):])
 	c.ahead = kept
+}
+
+// stopWaiting has those who are ahead wait for nothing any more: the hub is closed, and receives
+// nothing. The lock is held.
+func (h *Hub) stopWaiting() {
+	for _, s := range h.cluster.ahead {
+		s.shard.mu.Lock()
+		if s.at >= 0 {
+			s.catching.stopWaiting()
+			s.sink.wake()
+		}
+		s.shard.mu.Unlock()
+	}
+	h.cluster.ahead = nil
 }
 
 // unlinked notes that the broker was lost.
@@ -364,15 +383,17 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 	defer s.shard.mu.Unlock()
 	c := s.catching
 	c.fetching = false
-	if s.at < 0 || s.bye != 0 {
+	if s.at < 0 || !s.catches() {
 		return
 	}
 	switch {
 	case err != nil && len(got) == 0:
+		c.whole = 0
 		h.lose(s, until, "broker")
 	case first > s.seen+1 && c.told < first-1:
 		h.lose(s, first-1, "history")
 	}
+	c.whole = 0
 	for _, r := range got {
 		m := h.newMessage(&r.Event)
 		m.seq, m.event.ID = r.Seq, h.id(r.Seq)
@@ -390,7 +411,7 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 func (h *Hub) lose(s *subscriber, until uint64, reason string) {
 	c := s.catching
 	c.told = max(c.told, until)
-	if c.gap == nil {
+	if c.gap == nil && until > c.whole {
 		c.gap = &format.Gap{From: s.lastID, Reason: reason}
 	}
 }
