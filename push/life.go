@@ -135,7 +135,7 @@ func (h *Hub) close() {
 	h.closed = true
 	for _, sh := range h.shards {
 		sh.mu.Lock()
-		if sh.hurries = true; len(sh.inbox) > 0 {
+		if len(sh.inbox) > 0 {
 			sh.empty()
 		}
 		sh.mu.Unlock()

@@ -16,19 +16,18 @@ type shard struct {
 	hub  *Hub
 	loop *walk // nil: its subscribers are served by net/http
 
-	mu      sync.Mutex
-	index   topic.Tree[list]
-	all     []*subscriber
-	cursor  int        // in all, of those that look for signs of life
-	inbox   []*message // published, and not yet given to the subscribers
-	ripe    int        // how many of them have waited for MaxDelay
-	later   bool       // a timer will empty the inbox
-	hurries bool       // no event waits for MaxDelay: the hub is closed
-	lists   []*list    // of the last match
-	spare   spare
-	counts  counts
-	doomed  []*subscriber // during Shutdown: those that are not yet ended
-	fate    int           // and how many they were
+	mu     sync.Mutex
+	index  topic.Tree[list]
+	all    []*subscriber
+	cursor int        // in all, of those that look for signs of life
+	inbox  []*message // published, and not yet given to the subscribers
+	ripe   int        // how many of them have waited for MaxDelay
+	later  bool       // a timer will empty the inbox
+	lists  []*list    // of the last match
+	spare  spare
+	counts counts
+	doomed []*subscriber // during Shutdown: those that are not yet ended
+	fate   int           // and how many they were
 }
 
 // A list holds the subscribers of one topic or pattern.
@@ -152,8 +151,8 @@ func (sh *shard) flush() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	switch {
-	case len(sh.inbox) == 0 || sh.later && !sh.hurries:
-	case sh.hub.o.MaxDelay == 0 || sh.hurries:
+	case len(sh.inbox) == 0 || sh.later:
+	case sh.hub.o.MaxDelay == 0:
 		sh.empty()
 	default:
 		sh.later = true
