@@ -148,14 +148,7 @@ func (h *Hub) linked(span Span) uint64 {
 	if span.Epoch != h.era() {
 		reason = "epoch"
 	}
-	for len(h.history.logs) > 0 {
-		h.history.forget(h.history.logs[0])
-	}
-	for h.history.faded.len() > 0 {
-		h.history.banish()
-	}
-	for h.history.former.forgetOldest() {
-	}
+	h.history.clear()
 	h.epoch.Store(&span.Epoch)
 	h.seq, h.history.forgotten, h.history.newest = span.Last, span.Last, span.Last
 	if again {

@@ -131,6 +131,18 @@ func (y *history) banish() {
 	y.hub.bytes.Add(-ghostBytes)
 }
 
+// clear forgets everything.
+func (y *history) clear() {
+	for len(y.logs) > 0 {
+		y.forget(y.logs[0])
+	}
+	for y.faded.len() > 0 {
+		y.banish()
+	}
+	for y.former.forgetOldest() {
+	}
+}
+
 // add appends a message, and drops what then exceeds the bounds.
 func (y *history) add(m *message) {
 	l := m.log

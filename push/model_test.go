@@ -310,7 +310,7 @@ func (m *model) finish() {
 	h.mu.Lock()
 	h.history.expire(1)
 	h.mu.Unlock()
-	left := int64((len(h.history.logs) + len(h.history.ghosts)) * overhead)
+	left := int64(len(h.history.logs)*overhead + len(h.history.ghosts)*ghostBytes)
 	for _, f := range h.history.former.order {
 		left += f.weight()
 	}
