@@ -290,6 +290,9 @@ func TestStormMalformed(t *testing.T) {
 		}
 		h.join(&s.subscriber, nil, j)
 		text := strings.Join(lines(h, s), "|")
+		for n := 0; n < 1000 && s.catching != nil; n++ {
+			text += "|" + strings.Join(lines(h, s), "|")
+		}
 		if _, ours := h.position(id); id != "" && id != "own" && !ours && !strings.Contains(text, "|G =") {
 			t.Fatalf("topic %q, ID %q: %q", name, id, text)
 		}
