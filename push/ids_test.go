@@ -23,18 +23,31 @@ func told(t *testing.T, h *Hub, lastID string, filters ...string) (all []string)
 	}
 	h.join(&s.subscriber, nil, j)
 	defer h.leave(&s.subscriber)
-	for range 1000 {
-		for _, line := range lines(h, s) {
-			if line != "" && line != "S =" {
-				all = append(all, strings.ReplaceAll(strings.ReplaceAll(line, h.era()+"-", ""), "=", ""))
-			}
-		}
-		if s.catching == nil && s.queue == nil {
-			return all
+	for _, line := range catchUpLines(t, h, s) {
+		if line != "S =" {
+			all = append(all, strings.ReplaceAll(strings.ReplaceAll(line, h.era()+"-", ""), "=", ""))
 		}
 	}
-	t.Fatal("it does not become live")
-	return nil
+	return all
+}
+
+// catchUpLines takes turns of a subscriber whose format is plainText, until it is live.
+func catchUpLines(t *testing.T, h *Hub, s *idle) (all []string) {
+	t.Helper()
+	u := turn{more: true}
+	for n := 0; u.more; n++ {
+		if n > 1000 {
+			t.Fatal("it does not become live")
+		}
+		h.turn(&s.subscriber, &u)
+		for _, f := range u.frames {
+			for line := range strings.Lines(string(f.bytes)) {
+				all = append(all, strings.TrimSuffix(line, "\n"))
+			}
+		}
+	}
+	u.release()
+	return all
 }
 
 func newHub(t *testing.T, o Options) *Hub {

@@ -289,10 +289,7 @@ func TestStormMalformed(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.join(&s.subscriber, nil, j)
-		text := strings.Join(lines(h, s), "|")
-		for n := 0; n < 1000 && s.catching != nil; n++ {
-			text += "|" + strings.Join(lines(h, s), "|")
-		}
+		text := "|" + strings.Join(catchUpLines(t, h, s), "|")
 		if _, ours := h.position(id); id != "" && id != "own" && !ours && !strings.Contains(text, "|G =") {
 			t.Fatalf("topic %q, ID %q: %q", name, id, text)
 		}
