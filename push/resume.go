@@ -23,13 +23,6 @@ type catchUp struct {
 	found  []*bool           // its last match
 }
 
-// stopWaiting has one that is ahead wait for nothing any more.
-func (c *catchUp) stopWaiting() {
-	if c != nil && c.fetching {
-		c.fetching, c.present = false, true
-	}
-}
-
 // feedSlots is how many slots of a series a subscriber examines in one turn: the work that
 // publishers may have to wait for.
 const feedSlots = 2048
