@@ -171,7 +171,8 @@ func testBrokerHubs(t *testing.T, b push.Broker) {
 // of it first. One that asks for everything, or with an ID that nobody knows, gets that too.
 func testBrokerShutdown(t *testing.T, b push.Broker) {
 	const events = 600 // several replays
-	hub := Hub(t, push.Options{Broker: b, History: push.History{Events: 3}, Spread: -1})
+	held := &heldBack{Broker: b, asked: make(chan struct{}, 99), free: make(chan struct{})}
+	hub := Hub(t, push.Options{Broker: held, History: push.History{Events: 3}, Spread: -1})
 	at := Plain(t, hub.Handler(nil))
 	Until(t, "the hub has reached the broker", hub.Ready)
 	begin := hub.Position()
@@ -185,8 +186,8 @@ func testBrokerShutdown(t *testing.T, b push.Broker) {
 		Open(t, at, Query{Topics: []string{"t"}, LastID: "earliest"}),
 		Open(t, at, Query{Topics: []string{"t"}, LastID: "unknown"}),
 	}
-	if m := all[2].Next(); m.Gap == nil || m.Gap.From != "unknown" || m.Gap.Reason != "unknown-id" {
-		t.Errorf("unknown: got %+v", m)
+	for range all {
+		<-held.asked
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -194,6 +195,11 @@ func testBrokerShutdown(t *testing.T, b push.Broker) {
 		defer cancel()
 		ended <- hub.Shutdown(ctx)
 	}()
+	Until(t, "the hub is shut down", func() bool { return !hub.Ready() })
+	close(held.free)
+	if m := all[2].Next(); m.Gap == nil || m.Gap.From != "unknown" || m.Gap.Reason != "unknown-id" {
+		t.Errorf("unknown: got %+v", m)
+	}
 	for _, s := range all {
 		for i := range events {
 			s.Want(fmt.Sprint(i))
@@ -205,4 +211,24 @@ func testBrokerShutdown(t *testing.T, b push.Broker) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// heldBack is a broker whose replays wait, as those over a network do.
+type heldBack struct {
+	push.Broker
+	asked chan struct{} // gets one for each replay
+	free  chan struct{} // closed: they go on
+}
+
+func (b *heldBack) Replay(ctx context.Context, after, until uint64, filters []string, f func(push.Record) bool) (uint64, error) {
+	select {
+	case b.asked <- struct{}{}:
+	default:
+	}
+	select {
+	case <-b.free:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	return b.Broker.Replay(ctx, after, until, filters, f)
 }
