@@ -148,9 +148,7 @@ func (h *Hub) linked(span Span) uint64 {
 	if span.Epoch != h.era() {
 		reason = "epoch"
 	}
-	for len(h.history.logs) > 0 {
-		h.history.forget(h.history.logs[0])
-	}
+	h.history.clear()
 	h.epoch.Store(&span.Epoch)
 	h.seq, h.history.forgotten, h.history.newest = span.Last, span.Last, span.Last
 	if again {
@@ -158,45 +156,6 @@ func (h *Hub) linked(span Span) uint64 {
 		h.overtake()
 	}
 	return h.seq
-}
-
-// maxAhead is by how many events a node may be behind another, and how many subscribers may
-// wait for it.
-const maxAhead = 10_000
-
-// awaits reports whether a subscriber that has seen a place that this hub has yet to receive
-// waits for it, because another node was faster. The lock is held.
-func (h *Hub) awaits(s *subscriber, seq uint64) bool {
-	c := &h.cluster
-	if len(c.ahead) >= maxAhead {
-		h.overtake()
-	}
-	if h.broker == nil || !c.known || seq-h.seq > maxAhead || len(c.ahead) >= maxAhead {
-		return false
-	}
-	s.seen = seq
-	c.ahead = append(c.ahead, s)
-	return true
-}
-
-// overtake lets those continue that were ahead and are not any more. The lock is held.
-func (h *Hub) overtake() {
-	c := &h.cluster
-	kept := c.ahead[:0]
-	for _, s := range c.ahead {
-		s.shard.mu.Lock()
-		switch {
-		case s.at < 0: // gone
-		case s.seen > h.seq:
-			kept = append(kept, s)
-		default:
-			s.catching.fetching = false
-			s.sink.wake()
-		}
-		s.shard.mu.Unlock()
-	}
-	clear(c.ahead[len(kept):])
-	c.ahead = kept
 }
 
 // unlinked notes that the broker was lost.

@@ -15,9 +15,11 @@ type Event struct {
 	// Topic is a name as package topic defines it. Required.
 	Topic string
 	// ID identifies the event among all of the hub: a second event with an ID that the
-	// history holds, or that the broker knows, is a duplicate, and is not published. Without
+	// hub remembers, or that the broker knows, is a duplicate, and is not published. Without
 	// a broker it is also the ID that clients see and resume from; otherwise, or if it is
-	// empty, they see the hub's. At most 255 bytes without control characters.
+	// empty, they see the hub's. The hub remembers the IDs of events that it holds, and of
+	// those that it has held until they take an eighth of Options.MaxBytes. At most 255 bytes
+	// without control characters, and not of the form of a hub's positions.
 	ID string
 	// Type says what the event is, for the client's code. It may be empty. At most 255 bytes
 	// without control characters; the prefix "hub:" is reserved.
@@ -28,7 +30,8 @@ type Event struct {
 	// events of a topic with the same key only the last one is delivered. Empty: none. At
 	// most 255 bytes.
 	Key string
-	// Time is when it happened, for the age of the history. Zero: now.
+	// Time is when it happened, for the age of the history. Zero: now. One that is too old is
+	// held for as long as those of its topic that were published before it.
 	Time time.Time
 }
 
@@ -81,8 +84,11 @@ func (h *Hub) check(e *Event) error {
 	case len(e.Data) > h.o.MaxEventBytes:
 		return ErrTooLarge
 	}
-	if _, ok := h.position(e.ID); ok {
-		return badEvent("ID", "has the form of this hub's positions: use another one, or leave it empty")
+	if e.ID == earliest {
+		return badEvent("ID", "is what clients ask for who want everything: use another one")
+	}
+	if _, ours := h.position(e.ID); ours || h.foreign(e.ID) {
+		return badEvent("ID", "has the form of a hub's positions: put something before it, or leave it empty")
 	}
 	return nil
 }

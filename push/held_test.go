@@ -132,9 +132,7 @@ func TestMaxBytesIsHeld(t *testing.T) {
 func forgetAll(h *Hub) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for len(h.history.logs) > 0 {
-		h.history.forget(h.history.logs[0])
-	}
+	h.history.clear()
 }
 
 func heap() int64 {

@@ -11,18 +11,23 @@ import (
 //	logs     orders/1: 3 7 9    orders/2: 4 8       one for each topic, with its bounds
 //	all      3 4 _ 7 8 9                            every event in order; _ was dropped
 //	losses   orders/2 orders/1                      logs that have dropped events, the last one last
+//	ghosts   orders/0                               logs of topics that were too many
 type history struct {
 	hub    *Hub
 	tree   topic.Tree[topicLog]
 	logs   []*topicLog
 	all    series[message] // by sequence number
 	losses series[topicLog]
-	bytes  int64 // of data, with overheads
+	ghosts map[string]*topicLog
+	faded  series[topicLog] // the ghosts, the last one last
+	bytes  int64            // of data, with overheads
 	ids    map[string]*message
+	former ids
 
 	lost      uint64 // counts what was dropped: the last place in losses
 	newest    uint64 // the newest event of any topic that is not held any more
-	forgotten uint64 // the last event of any topic whose log was removed
+	fades     uint64 // counts the ghosts: the last place in faded
+	forgotten uint64 // the last event of any topic whose ghost was removed
 	most      int    // feedSlots, except in tests
 	room      int    // slots that may still be examined before the lock is given back
 	stamp     uint64 // of the last selection
@@ -34,7 +39,8 @@ type history struct {
 type topicLog struct {
 	name   string
 	rule   *Rule
-	place  int // in history.logs
+	place  int    // in history.logs
+	fadeAt uint64 // its place in history.faded, if it is a ghost
 	events []*message
 	bytes  int
 	gone   uint64 // the newest event that is not held any more
@@ -51,7 +57,15 @@ func (y *history) log(name string) *topicLog {
 	for len(y.logs) >= y.hub.o.MaxTopics {
 		y.forget(y.stalest())
 	}
-	l := &topicLog{name: name, rule: y.hub.o.rule(name), place: len(y.logs)}
+	l := y.ghosts[name]
+	if l != nil { // which knows what it has lost
+		y.faded.remove(l.fadeAt)
+		delete(y.ghosts, name)
+		y.hub.bytes.Add(-ghostBytes)
+	} else {
+		l = &topicLog{name: name, rule: y.hub.o.rule(name)}
+	}
+	l.place = len(y.logs)
 	y.logs = append(y.logs, l)
 	y.tree.Put(name, l)
 	y.hub.bytes.Add(topicBytes(name))
@@ -76,14 +90,25 @@ func (y *history) stalest() *topicLog {
 	return best
 }
 
-// forget removes a log.
+// maxGhosts is how many ghosts there are at most, in a sixteenth of Options.MaxBytes, where each
+// counts for ghostBytes.
+const (
+	maxGhosts  = 4096
+	ghostBytes = 1 << 10 // its fields, its name, and its entries in the history
+)
+
+// forget removes a log. Its ghost knows for a while what was lost, so that only those who asked for
+// that get a gap.
 func (y *history) forget(l *topicLog) {
 	for len(l.events) > 0 {
 		y.drop(l)
 	}
-	y.forgotten = max(y.forgotten, l.gone)
-	if l.lossAt != 0 {
-		y.losses.remove(l.lossAt)
+	y.fades++
+	l.fadeAt = y.fades
+	y.faded.add(l.fadeAt, l)
+	y.ghosts[l.name] = l
+	if n := y.faded.len(); n > maxGhosts || int64(n) > y.hub.o.MaxBytes/16/ghostBytes {
+		y.banish()
 	}
 	y.tree.Delete(l.name)
 	end := len(y.logs) - 1
@@ -91,7 +116,31 @@ func (y *history) forget(l *topicLog) {
 	y.logs[l.place].place = l.place
 	y.logs[end] = nil
 	y.logs = y.logs[:end]
-	y.hub.bytes.Add(-topicBytes(l.name))
+	y.hub.bytes.Add(ghostBytes - topicBytes(l.name))
+}
+
+// banish removes the oldest ghost. What it has lost may then be of any topic.
+func (y *history) banish() {
+	l := y.faded.slots[0].v
+	y.faded.remove(l.fadeAt)
+	delete(y.ghosts, l.name)
+	y.forgotten = max(y.forgotten, l.gone)
+	if l.lossAt != 0 {
+		y.losses.remove(l.lossAt)
+	}
+	y.hub.bytes.Add(-ghostBytes)
+}
+
+// clear forgets everything.
+func (y *history) clear() {
+	for len(y.logs) > 0 {
+		y.forget(y.logs[0])
+	}
+	for y.faded.len() > 0 {
+		y.banish()
+	}
+	for y.former.forgetOldest() {
+	}
 }
 
 // add appends a message, and drops what then exceeds the bounds.
@@ -99,11 +148,13 @@ func (y *history) add(m *message) {
 	l := m.log
 	l.last = m.seq
 	keep := l.rule.History
-	if keep.Events < 0 || m.weight() > keep.Bytes || m.at < y.hub.now()-int64(keep.Age) {
+	old := m.at < y.hub.now()-int64(keep.Age) && len(l.events) == 0 // those before it, if any, go first
+	if keep.Events < 0 || m.weight() > keep.Bytes || old {
 		// Older ones would be a history with a hole.
 		for len(l.events) > 0 {
 			y.drop(l)
 		}
+		y.former.add(m.own, m.seq)
 		y.lose(l, m.seq)
 		return
 	}
@@ -135,6 +186,7 @@ func (y *history) drop(l *topicLog) {
 	y.bytes -= int64(m.weight() + overhead)
 	if m.own != "" {
 		delete(y.ids, m.own)
+		y.former.add(m.own, m.seq)
 	}
 	y.all.remove(m.seq)
 	y.lose(l, m.seq)
@@ -154,6 +206,12 @@ func (y *history) lose(l *topicLog, seq uint64) {
 		y.losses.add(y.lost, l)
 	}
 	l.lossAt = y.lost
+}
+
+// holds reports whether the history keeps a message: then a queue that refers to it costs nothing.
+func (y *history) holds(m *message) bool {
+	l := m.log
+	return len(l.events) > 0 && l.events[0].seq <= m.seq && m.seq <= l.last
 }
 
 // dropOldest removes the oldest event of all.

@@ -63,7 +63,8 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{}), relieved: math.MaxUint32}
 	epoch := newEpoch()
 	h.epoch.Store(&epoch)
-	h.history = history{hub: h, ids: map[string]*message{}, most: feedSlots}
+	h.history = history{hub: h, ids: map[string]*message{}, ghosts: map[string]*topicLog{}, most: feedSlots}
+	h.history.former = ids{hub: h, places: map[string]uint64{}, most: o.MaxBytes / 8}
 	h.limits.init()
 	for _, f := range o.Formats {
 		at := uint8(len(h.encodings))
@@ -116,7 +117,7 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 		h.mu.Unlock()
 		return Receipt{}, ErrClosed
 	}
-	if m.own != "" && h.history.ids[e.ID] != nil {
+	if _, known := h.history.placeOf(m.own); known {
 		h.mu.Unlock()
 		h.repeated.Add(1)
 		return Receipt{ID: e.ID, Duplicate: true}, nil
@@ -213,6 +214,7 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	sh.add(s)
 	switch {
 	case h.closed: // since it was admitted
+		s.catching.stopWaiting()
 		s.end(byeShutdown)
 	case s.catching == nil:
 		sh.enlist(s)
@@ -221,6 +223,19 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.joined(s, j)
 	h.live()
 }
+
+// Position returns the position of now: a client that resumes from it gets what is published after
+// the call, or a gap. Take it before the state that a page is rendered from is read: then the
+// page's subscription misses nothing, and what was published in between may be in the state
+// already. With a broker it is the position of this node, see [Hub.Ready].
+func (h *Hub) Position() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.present()
+}
+
+// earliest is what a client resumes from that wants everything that is held.
+const earliest = "earliest"
 
 // present is the position of now. Those who join at the same place share its memory. The
 // lock is held.
@@ -259,17 +274,26 @@ func (h *Hub) encoding(j *joining) uint8 {
 
 // resume finds where the stream of a subscriber begins: it sets seen. The lock is held.
 //
-// A position of this epoch, or an ID that the history holds, is a place in the order. A
-// position of another epoch says that whatever is held is new to the client. Any other ID
-// says nothing, so that only new events are certain not to be repeated.
+// A position of this epoch, or an ID of a publisher that is remembered, is a place in the
+// order. A position of another epoch says that whatever is held is new to the client, and so
+// may it be to one with any other ID: after the gap it gets everything. Only a position that
+// is yet to come says that nothing is.
 func (h *Hub) resume(s *subscriber) *catchUp {
 	if s.lastID == "" {
 		s.seen, s.lastID = h.seq, h.present()
 		s.state |= fresh
 		return nil
 	}
-	if m := h.history.ids[s.lastID]; m != nil {
-		s.seen = m.seq
+	if s.lastID == earliest {
+		s.lastID = h.id(0) // which is where it begins
+		s.state |= fresh
+		if h.broker != nil {
+			return &catchUp{whole: math.MaxUint64} // which may hold more
+		}
+		return &catchUp{whole: h.history.newest}
+	}
+	if seq, known := h.history.placeOf(s.lastID); known {
+		s.seen = seq
 		return &catchUp{}
 	}
 	seq, ours := h.position(s.lastID)
@@ -279,12 +303,13 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 		return &catchUp{}
 	case ours && h.awaits(s, seq):
 		return &catchUp{fetching: true}
-	case !ours && h.foreign(s.lastID):
-		s.seen = 0
+	case ours:
+		s.seen = h.seq
+		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}
+	case h.foreign(s.lastID):
 		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}}
 	}
-	s.seen = h.seq
-	return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}
+	return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}}
 }
 
 // leave forgets a subscriber. Its sink calls it once, when nothing can be sent any more.

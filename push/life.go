@@ -128,11 +128,19 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 	}
 }
 
-// close refuses what is new.
+// close refuses what is new. What waits for MaxDelay waits no longer.
 func (h *Hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
+	for _, sh := range h.shards {
+		sh.mu.Lock()
+		if len(sh.inbox) > 0 {
+			sh.empty()
+		}
+		sh.mu.Unlock()
+	}
+	h.stopWaiting()
 	h.finish()
 }
 

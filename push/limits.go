@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -133,8 +134,9 @@ func give(tallies map[string]*tally, from **tally) {
 	}
 }
 
-// relieve frees memory when the hub has more than it may: the subscribers that keep the
-// oldest events from being freed are ended, and then the history gets shorter.
+// relieve frees memory when the hub has more than it may: subscribers are ended that keep what
+// the history does not hold any more, those that are furthest behind first, and the history gets
+// shorter. A subscriber whose queue the history holds too would free nothing.
 func (h *Hub) relieve() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,40 +149,60 @@ func (h *Hub) relieve() {
 			h.relieved = h.ticks.Load()
 		}
 	}()
-	type waiting struct {
-		sh  *shard
-		s   *subscriber
-		seq uint64
+	slow := h.slow()
+	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
+	for h.bytes.Load() > goal {
+		switch {
+		case len(slow) > 0 && !h.history.holds(slow[0].first):
+			slow[0].end()
+			slow = slow[1:]
+		case h.history.all.len() > 0:
+			h.history.dropOldest()
+		case !h.history.former.forgetOldest():
+			return
+		}
 	}
-	var slow []waiting
+}
+
+// waiting is a subscriber that is behind.
+type waiting struct {
+	s     *subscriber
+	first *message // in its queue
+	held  bool     // by the history too
+}
+
+// slow returns the subscribers that are behind: those first whose queues begin with what the
+// history does not hold, and of them those that are furthest behind. The lock is held.
+func (h *Hub) slow() (all []waiting) {
 	for _, sh := range h.shards {
 		sh.mu.Lock()
 		for _, s := range sh.all {
 			if s.level > 0 && s.queue != nil && s.bye == 0 {
-				slow = append(slow, waiting{sh, s, s.queue.items[s.queue.head].m.seq})
+				m := s.queue.items[s.queue.head].m
+				all = append(all, waiting{s, m, h.history.holds(m)})
 			}
 		}
 		sh.mu.Unlock()
 	}
-	slices.SortFunc(slow, func(a, b waiting) int {
-		if a.seq < b.seq {
-			return -1
+	slices.SortFunc(all, func(a, b waiting) int {
+		if a.held != b.held {
+			if b.held {
+				return -1
+			}
+			return 1
 		}
-		return 1
+		return cmp.Compare(a.first.seq, b.first.seq)
 	})
-	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
-	for _, w := range slow {
-		if h.bytes.Load() <= goal {
-			return
-		}
-		w.sh.mu.Lock()
-		if w.s.at >= 0 {
-			w.s.end(byeMemory)
-		}
-		w.sh.mu.Unlock()
-	}
-	for h.bytes.Load() > goal && h.history.all.len() > 0 {
-		h.history.dropOldest()
+	return all
+}
+
+// end ends the subscriber, unless its queue has moved on meanwhile.
+func (w *waiting) end() {
+	sh := w.s.shard
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if q := w.s.queue; w.s.at >= 0 && q != nil && q.items[q.head].m == w.first {
+		w.s.end(byeMemory)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -105,6 +106,46 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
+// TestRelieve: subscribers whose queues the history holds too stay, and the history gets shorter.
+// They are ended only when it is as short as what they wait for.
+func TestRelieve(t *testing.T) {
+	const most, data = 4 << 20, 16 << 10
+	h := newHub(t, Options{MaxBytes: most, QueueEvents: 10, History: History{Events: 1000, Bytes: 64 << 20}})
+	fill := func(n int) {
+		t.Helper()
+		for range n {
+			publish(t, h, Event{Topic: "t", Data: make([]byte, data)})
+		}
+	}
+	fill(100)
+	for range 20 {
+		s, err := join(t, h, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines(h, s)
+		defer h.leave(&s.subscriber)
+	}
+	fill(10)
+	h.mu.Lock()
+	for _, l := range h.history.logs { // as if it had taken more
+		for _, m := range l.events {
+			m.charge(2 * data)
+		}
+	}
+	h.mu.Unlock()
+	fill(30)
+	if st := h.Stats(); st.EndedMemory != 0 || st.Bytes > most || st.Events < 10 {
+		t.Errorf("got %+v", st)
+	}
+	h.bytes.Add(2 * most)
+	fill(1)
+	h.bytes.Add(-2 * most)
+	if st := h.Stats(); st.EndedMemory != 20 || st.Events != 0 {
+		t.Errorf("without anything else to free: got %+v", st)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
 		{QueueEvents: -1},
@@ -186,7 +227,11 @@ func TestClock(t *testing.T) {
 	publish(-time.Hour)
 	held("new ones", 3)
 	publish(time.Hour)
-	held("an old one leaves no hole", 0)
+	held("an old one leaves no hole, and goes with those before it", 4)
+	h.clockSkew.Add(int64(70 * time.Second))
+	held("which are too old", 0)
+	publish(time.Hour)
+	held("an old one alone", 0)
 	publish(30 * time.Second)
 	publish(0)
 	h.clockSkew.Add(int64(40 * time.Second))
@@ -214,7 +259,45 @@ func TestMaxTopics(t *testing.T) {
 	if got := len(h.Topics("t/*")); got != 10 || len(h.Topics("none")) != 0 {
 		t.Errorf("%d topics", got)
 	}
+	for _, c := range []struct {
+		after   uint64
+		filters []string
+		lost    bool
+	}{
+		{1, []string{"t/3"}, true},
+		{4, []string{"t/3"}, false},
+		{4, []string{"t/3", "other"}, false},
+		{4, []string{"t/3/**"}, false},
+		{4, []string{"*/3"}, false},
+		{3, []string{"*/3"}, true},
+		{4, []string{"t/*"}, true},
+	} {
+		h.history.room = h.history.most
+		if lost, known := h.history.missing(new(catchUp), c.after, c.filters); !known || lost > 0 != c.lost {
+			t.Errorf("%q after %d: %d is lost", c.filters, c.after, lost)
+		}
+	}
+	for i := range 2 * maxGhosts { // more than it remembers
+		publish(t, h, Event{Topic: fmt.Sprint("u/", i)})
+	}
+	if n := h.history.faded.len(); n != maxGhosts || len(h.history.ghosts) != n {
+		t.Errorf("%d ghosts, %d by name", n, len(h.history.ghosts))
+	}
 	if lost, _ := h.history.missing(new(catchUp), 1, []string{"t/3"}); lost == 0 {
-		t.Error("nothing is missing")
+		t.Error("nothing is missing that was forgotten")
+	}
+}
+
+// TestReturningTopic: a topic that was forgotten and has events again knows what it has lost.
+func TestReturningTopic(t *testing.T) {
+	h := newHub(t, Options{MaxTopics: 1})
+	for _, name := range []string{"a", "b", "a", "b", "c"} {
+		publish(t, h, Event{Topic: name})
+	}
+	publish(t, h, Event{Topic: "a"})
+	for filter, want := range map[string][]string{"a": {"G 5 1 6 0 history", "E 6 a"}, "b": {"G 6 1 4 0 history"}, "none": nil} {
+		if got := told(t, h, h.id(1), filter); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", filter, got, want)
+		}
 	}
 }

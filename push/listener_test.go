@@ -164,10 +164,8 @@ func (l *listener) gap(f []string) {
 	case "slow":
 		l.slow += n
 		l.dropped += n
-	case "epoch":
+	case "epoch", "unknown-id":
 		l.at, l.excused = 0, l.place(f[3])-1
-	case "unknown-id":
-		l.at = l.place(f[1])
 	default:
 		l.excused = max(l.excused, l.place(f[3])-1)
 		if f[1] == f[3] { // a position: everything up to it

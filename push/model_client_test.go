@@ -65,6 +65,10 @@ func (c *client) read(n int) {
 		case "G":
 			dropped, _ := strconv.Atoi(f[4])
 			c.gap(format.Gap{ID: f[1], From: f[2], To: f[3], Dropped: dropped, Reason: f[5]})
+		case "Y":
+			if f[1] == "shutdown" {
+				c.account(c.m.hub.seq) // it was given all that it is owed
+			}
 		}
 		if c.m.t.Failed() {
 			c.m.t.Fatalf("client %v reads %q", c.filters, text)
@@ -136,11 +140,10 @@ func (c *client) gap(g format.Gap) {
 	if g.From != c.lastID {
 		c.m.t.Errorf("%+v comes after %s", g, c.lastID)
 	}
-	switch g.Reason {
-	case "epoch":
-		c.at = 0
-	case "unknown-id":
-		c.at = c.seq(g.ID)
+	if g.Reason == "epoch" || g.Reason == "unknown-id" {
+		if c.at = 0; !c.m.forgets && slices.ContainsFunc(c.m.events, func(e published) bool { return e.id == g.From }) {
+			c.m.t.Errorf("%+v, and the hub has published it", g)
+		}
 	}
 	// A position may be that of the event that follows, or of one that was dropped before it.
 	to, position := c.m.hub.position(g.To)

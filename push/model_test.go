@@ -15,7 +15,8 @@ import (
 // TestModel runs hubs against a simple reference, which knows every event that was
 // published. Publishers, clients that read, stall, leave and come back, restarts of the hub
 // and its clock take turns at random. Each client has to get every event of its topics
-// once and in order, or a gap where it does not.
+// once and in order, or a gap where it does not. A hub that is shut down first gives each client
+// what it is owed.
 func TestModel(t *testing.T) {
 	runs := 2000
 	if raceEnabled {
@@ -37,12 +38,14 @@ type model struct {
 	events  []published // of this epoch
 	clients []*client
 	ids     int
+	forgets bool // the hub remembers few IDs of events that it does not hold
 }
 
 // published is what the reference knows of an event.
 type published struct {
 	seq            uint64
 	id, topic, key string
+	own            bool // the publisher gave the ID
 }
 
 // fakeLoop keeps walks until the model takes their steps.
@@ -64,7 +67,9 @@ func (l *fakeLoop) Later(_ time.Duration, f func()) bool {
 
 func newModel(t *testing.T, seed uint64) *model {
 	m := &model{t: t, r: rand.New(rand.NewPCG(seed, 2)), loop: new(fakeLoop)}
+	m.forgets = m.r.IntN(4) == 0
 	m.options = Options{
+		MaxTopics:   4 + m.r.IntN(16),
 		Formats:     []format.Format{plainText{}},
 		QueueEvents: 1 + m.r.IntN(8), QueueBytes: 1024, Heartbeat: -1, Lifetime: -1,
 		History: History{Events: 1 + m.r.IntN(10), Age: time.Minute},
@@ -89,6 +94,9 @@ func (m *model) restart() {
 	}
 	m.hub, m.events, m.loop = hub, nil, new(fakeLoop)
 	hub.history.most = 4 + m.r.IntN(30) // resumptions take several turns
+	if m.forgets {
+		hub.history.former.most = 2 * idBytes
+	}
 	for _, c := range m.clients {
 		c.sub = nil
 	}
@@ -107,6 +115,9 @@ func (m *model) run() {
 			m.hub.history.expire(1)
 			m.hub.mu.Unlock()
 		case n < 59:
+			if m.r.IntN(2) == 0 {
+				m.shutdown()
+			}
 			m.restart()
 		case n < 70:
 			m.step()
@@ -143,20 +154,20 @@ func (m *model) publish() {
 		m.ids++
 		e.ID = "id" + strconv.Itoa(m.ids)
 	}
-	for id := range m.hub.history.ids {
-		if m.r.IntN(20) == 0 {
-			e.ID = id // a duplicate
+	known := false
+	if len(m.events) > 0 && m.r.IntN(10) == 0 {
+		if old := m.events[m.r.IntN(len(m.events))]; old.own && (!m.forgets || m.hub.history.ids[old.id] != nil) {
+			e.ID, known = old.id, true
 		}
-		break
 	}
 	r, err := m.hub.Publish(context.Background(), e)
-	if err != nil {
-		m.t.Error(err)
+	if err != nil || r.Duplicate != known {
+		m.t.Errorf("duplicate %v, want %v; %v", r.Duplicate, known, err)
 	}
-	if r.Duplicate {
+	if known {
 		return
 	}
-	m.events = append(m.events, published{seq: m.hub.seq, id: r.ID, topic: e.Topic, key: e.Key})
+	m.events = append(m.events, published{seq: m.hub.seq, id: r.ID, own: e.ID != "", topic: e.Topic, key: e.Key})
 }
 
 // join connects a client, which resumes if it has an ID.
@@ -165,7 +176,9 @@ func (m *model) join(c *client) {
 		m.clients = append(m.clients, c)
 	}
 	c.sent, c.ended, c.room = nil, false, m.r.IntN(500)
-	c.excused, c.slow, c.next = 0, 0, ""
+	if c.excused, c.slow, c.next = 0, 0, ""; c.lastID == earliest {
+		c.excused = m.hub.history.newest
+	}
 	j := &joining{filters: c.filters, lastID: c.lastID}
 	var on loop
 	if c.native = nil; m.r.IntN(2) == 0 {
@@ -190,6 +203,8 @@ func (m *model) act(c *client) {
 			c.lastID = ""
 		case 1:
 			c.lastID = "garbage"
+		case 2:
+			c.lastID = earliest
 		}
 		m.join(c)
 	case n < 4:
@@ -218,6 +233,18 @@ func (m *model) turn(c *client) {
 		c.ended = t.done
 		t.release()
 	}
+}
+
+// shutdown ends the hub while clients catch up, and has everybody read: see client.bye.
+func (m *model) shutdown() {
+	m.hub.close()
+	for range 1000 {
+		if m.hub.dismiss(1) == 1 && m.hub.limits.total() == 0 {
+			return
+		}
+		m.calm()
+	}
+	m.t.Errorf("%d clients are left after the shutdown", m.hub.limits.total())
 }
 
 func (m *model) leave(c *client) {
@@ -283,7 +310,11 @@ func (m *model) finish() {
 	h.mu.Lock()
 	h.history.expire(1)
 	h.mu.Unlock()
-	if st := h.Stats(); st.Subscribers != 0 || st.Events != 0 || st.Bytes != int64(st.Topics*overhead) {
+	left := int64(len(h.history.logs)*overhead + len(h.history.ghosts)*ghostBytes)
+	for _, f := range h.history.former.order {
+		left += f.weight()
+	}
+	if st := h.Stats(); st.Subscribers != 0 || st.Events != 0 || st.Bytes != left || m.forgets && len(h.history.former.order) > 2 {
 		m.t.Errorf("this is left: %+v", st)
 	}
 	for _, sh := range h.shards {

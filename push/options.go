@@ -39,10 +39,12 @@ type Options struct {
 	// MaxBytes bounds the memory of the hub: its history, topics, what is queued, each in all
 	// its encodings and until the last connection has sent it, and half a KiB for each
 	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
-	// count: see Server.WriteBuffer. When it is reached, the history gets shorter, new subscribers get
-	// 503, and those that are furthest behind are ended. Default: 512 MiB.
+	// count: see Server.WriteBuffer. When it is reached, new subscribers get 503, the history
+	// gets shorter, and those are ended whose queues keep what it does not hold, the furthest
+	// behind first. Default: 512 MiB.
 	MaxBytes int64
-	// MaxTopics bounds the topics whose history is known. Default: 100,000.
+	// MaxTopics bounds the topics whose history is known. Of the 4,096 that were forgotten last
+	// it is still known what they have lost. Default: 100,000.
 	MaxTopics int
 	// MaxSubscribers bounds the subscribers of this hub. Default: 250,000.
 	MaxSubscribers int

@@ -71,17 +71,18 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 	defer s.shard.mu.Unlock()
 	c := s.catching
 	switch {
-	case s.at < 0 || s.bye != 0:
+	case s.at < 0 || !s.catches():
 		c.fetching = false
 		return true
 	case err != nil && h.cluster.ctx.Err() == nil && (h.o.Isolated == Refuse || h.cluster.linked):
 		return false
 	case err != nil:
+		c.whole = 0
 		h.lose(s, until, "broker")
 	case first > s.seen+1 && c.told < first-1:
 		h.lose(s, first-1, "history")
 	}
-	c.fetching = false
+	c.fetching, c.whole = false, 0
 	for _, r := range got {
 		m := h.newMessage(&r.Event)
 		m.seq, m.event.ID = r.Seq, h.id(r.Seq)
@@ -100,7 +101,7 @@ func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, e
 func (h *Hub) lose(s *subscriber, until uint64, reason string) {
 	c := s.catching
 	c.told = max(c.told, until)
-	if c.gap == nil {
+	if c.gap == nil && until > c.whole {
 		c.gap = &format.Gap{From: s.lastID, Reason: reason}
 	}
 }

@@ -12,7 +12,9 @@ import (
 type catchUp struct {
 	gap      *format.Gap // to announce before the next event
 	told     uint64      // losses up to here were announced
-	fetching bool        // the broker was asked
+	fetching bool        // the broker was asked, or another node was faster
+	whole    uint64      // losses up to here are no gap: it asked for what is held
+	present  bool        // it has all that there was when the hub was shut down
 
 	looked uint64            // the place in history.losses up to which it has looked for losses
 	lost   uint64            // the newest event that it has found to be missing there
@@ -35,7 +37,7 @@ func (h *Hub) feed(s *subscriber) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	c := s.catching
-	if c == nil || c.fetching || s.queue != nil || s.at < 0 || s.bye != 0 || s.place.list != nil {
+	if c == nil || c.fetching || s.queue != nil || s.at < 0 || !s.catches() {
 		return
 	}
 	y := &h.history
@@ -49,19 +51,23 @@ func (h *Hub) feed(s *subscriber) {
 			h.fetch(s, lost)
 			return
 		}
-		c.told = lost
-		if c.gap == nil {
-			c.gap = &format.Gap{From: s.lastID, Reason: "history"}
+		h.lose(s, lost, "history")
+		if c.gap != nil {
+			c.gap.To = h.whole(c, lost, *s.filters)
 		}
-		c.gap.To = h.whole(c, lost, *s.filters)
 	}
+	c.whole = min(c.whole, y.newest)
 	events, seen, more := y.after(h.fed[:0], c, s.seen, *s.filters, min(h.o.QueueEvents, 256), 256<<10)
 	h.fed = events
 	for _, m := range events {
 		s.append(m)
 	}
 	clear(events)
-	if s.seen = seen; !more {
+	switch s.seen = seen; {
+	case more:
+	case s.bye != 0: // and nothing is published any more
+		s.seen, c.present = h.seq, true
+	default:
 		s.seen = h.seq
 		sh.enlist(s)
 	}
@@ -181,7 +187,11 @@ func (y *history) pick(seq uint64, names []string) {
 	y.stamp++
 	y.picked = y.picked[:0]
 	for _, name := range names {
-		if l := y.tree.Get(name); l != nil && l.stamp != y.stamp && l.last > seq {
+		l := y.tree.Get(name)
+		if l == nil {
+			l = y.ghosts[name]
+		}
+		if l != nil && l.stamp != y.stamp && l.last > seq {
 			l.stamp = y.stamp
 			y.picked = append(y.picked, l)
 		}

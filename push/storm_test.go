@@ -289,7 +289,7 @@ func TestStormMalformed(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.join(&s.subscriber, nil, j)
-		text := strings.Join(lines(h, s), "|")
+		text := "|" + strings.Join(catchUpLines(t, h, s), "|")
 		if _, ours := h.position(id); id != "" && id != "own" && !ours && !strings.Contains(text, "|G =") {
 			t.Fatalf("topic %q, ID %q: %q", name, id, text)
 		}

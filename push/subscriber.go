@@ -115,12 +115,12 @@ func (h *Hub) turn(s *subscriber, t *turn) {
 	s.greet(t)
 	s.announce(t)
 	s.drain(t)
-	t.more = s.queue != nil || s.catching != nil && !s.catching.fetching
+	t.more = s.queue != nil || s.catching != nil && !(s.catching.fetching && s.catches())
 	if s.queue == nil {
 		s.setLevel(0)
 	}
 	switch {
-	case s.queue == nil && s.bye != 0:
+	case s.queue == nil && s.bye != 0 && !s.catches():
 		t.frames = append(t.frames, s.encode(func(f format.Format) []byte {
 			return f.AppendBye(nil, &format.Bye{Reason: s.bye.String(), Retry: h.retryAfter(s.bye)})
 		}))
@@ -171,7 +171,7 @@ func (s *subscriber) announce(t *turn) {
 		if g.ID, next = s.placed(); g.To == "" {
 			g.To = next
 		}
-	case s.place.list != nil || s.bye != 0:
+	case !s.catches():
 		g.ID = h.id(s.seen)
 		if g.To == "" {
 			g.To = g.ID
@@ -232,12 +232,19 @@ func (s *subscriber) drain(t *turn) {
 	s.settle()
 }
 
-// settle ends the state of catching up when the subscriber is live and has no gap to
-// announce.
+// settle ends the state of catching up when the subscriber has reached the present, and has no
+// gap to announce.
 func (s *subscriber) settle() {
-	if c := s.catching; c != nil && c.gap == nil && s.place.list != nil {
+	if c := s.catching; c != nil && c.gap == nil && (c.present || s.place.list != nil) {
 		s.catching = nil
 	}
+}
+
+// catches reports whether the subscriber has to read more of the history: it is not live, and
+// was not ended either, unless by a shutdown, which gives it what it is owed.
+func (s *subscriber) catches() bool {
+	c := s.catching
+	return c != nil && !c.present && s.place.list == nil && (s.bye == 0 || s.bye == byeShutdown)
 }
 
 func (s *subscriber) gap(t *turn, g *format.Gap) {
@@ -311,6 +318,9 @@ func (s *subscriber) end(why reason) {
 	}
 	s.bye = why
 	s.shard.counts.ended[why]++
+	if s.catching != nil && s.place.list != nil {
+		s.catching.present = true // it has a gap to announce, and was live
+	}
 	s.shard.delist(s)
 	if (why == byeSlow || why == byeMemory) && s.queue != nil {
 		s.shard.counts.dropped += uint64(s.queue.clear())

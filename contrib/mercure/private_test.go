@@ -133,8 +133,8 @@ func TestReconnection(t *testing.T) {
 			"polyfill":   {nil, "&lastEventId=" + id(ids[1]), ids[1], []string{"2", "3"}},
 			"earliest":   {nil, "&lastEventID=earliest", "earliest", []string{"1", "2", "3"}},
 			"the last":   {nil, "&lastEventID=" + id(ids[3]), ids[3], nil},
-			"dropped":    {nil, "&lastEventID=" + id(ids[0]), "earliest", nil},
-			"unknown":    {nil, "&lastEventID=urn:uuid:unknown", "earliest", nil},
+			"dropped":    {nil, "&lastEventID=" + id(ids[0]), ids[0], []string{"1", "2", "3"}},
+			"unknown":    {nil, "&lastEventID=urn:uuid:unknown", "earliest", []string{"1", "2", "3"}},
 			"none":       {nil, "", "", nil},
 		} {
 			client := s.subscribe(c.header, "topic=t"+c.query)
@@ -144,6 +144,31 @@ func TestReconnection(t *testing.T) {
 			client.want(c.want...)
 			client.resp.Body.Close()
 		}
+	})
+}
+
+// A subscriber whose last update is not held any more continues after it: that is neither a loss
+// nor a reason to skip what is held.
+func TestReconnectionQuiet(t *testing.T) {
+	serve(t, func(o *Options) { o.Push.History = push.History{Events: 2} }, func(s *site) {
+		s.subscribe(nil, "topic=quiet").resp.Body.Close()
+		last := s.published("topic", "busy", "topic", "quiet", "data", "first")
+		resume := func(topic, from string, want ...string) {
+			t.Helper()
+			c := s.subscribe(nil, "topic="+topic+"&lastEventID="+url.QueryEscape(last))
+			if got := c.resp.Header.Get("Last-Event-ID"); got != from {
+				t.Errorf("%s: Last-Event-ID %q, want %q", topic, got, from)
+			}
+			c.want(want...)
+			c.resp.Body.Close()
+		}
+		for _, data := range []string{"1", "2", "3", "4"} {
+			s.published("topic", "busy", "data", data)
+		}
+		resume("quiet", last)
+		s.published("topic", "quiet", "data", "second")
+		resume("quiet", last, "second")
+		resume("busy", "earliest", "3", "4")
 	})
 }
 

@@ -13,11 +13,8 @@ import (
 	"github.com/redline-go/redline/push"
 )
 
-// earliestID asks for everything that the history holds (Reconnection).
+// earliestID asks for everything that the history holds (Reconnection), here and of the hub.
 const earliestID = "earliest"
-
-// beforeAll is a position of another start of the hub: what follows it is all that is held.
-const beforeAll = "0000000000000000-0"
 
 // lastIDs are the query parameters for Last-Event-ID: that of the specification, those of its
 // other versions, and that of event-source-polyfill, which cannot send the header.
@@ -107,9 +104,7 @@ func (s *response) request(r *http.Request, c *claims) *http.Request {
 			s.member.topics = append(s.member.topics, text)
 		}
 	}
-	if s.asked == earliestID {
-		q.Set("last_event_id", beforeAll)
-	} else if s.asked != "" {
+	if s.asked != "" {
 		q.Set("last_event_id", s.asked)
 	}
 	r = r.Clone(context.WithValue(r.Context(), claimsKey{}, c))

@@ -19,6 +19,7 @@ func Broker(t *testing.T, open func(t *testing.T) push.Broker) {
 	t.Run("Replay", func(t *testing.T) { testBrokerReplay(t, open(t)) })
 	t.Run("Cancel", func(t *testing.T) { testBrokerCancel(t, open(t)) })
 	t.Run("Hubs", func(t *testing.T) { testBrokerHubs(t, open(t)) })
+	t.Run("Shutdown", func(t *testing.T) { testBrokerShutdown(t, open(t)) })
 }
 
 func span(t *testing.T, b push.Broker) push.Span {
@@ -164,4 +165,70 @@ func testBrokerHubs(t *testing.T, b push.Broker) {
 	}
 	Publish(t, one, "t", "live")
 	s.Want("live")
+}
+
+// testBrokerShutdown has a hub end while subscribers read what only the broker holds: they get all
+// of it first. One that asks for everything, or with an ID that nobody knows, gets that too.
+func testBrokerShutdown(t *testing.T, b push.Broker) {
+	const events = 600 // several replays
+	held := &heldBack{Broker: b, asked: make(chan struct{}, 99), free: make(chan struct{})}
+	hub := Hub(t, push.Options{Broker: held, History: push.History{Events: 3}, Spread: -1})
+	at := Plain(t, hub.Handler(nil))
+	Until(t, "the hub has reached the broker", hub.Ready)
+	begin := hub.Position()
+	var last string
+	for i := range events {
+		last = Publish(t, hub, "t", fmt.Sprint(i)).ID
+	}
+	Until(t, "the hub has all", func() bool { return hub.Position() == last })
+	all := []*Stream{
+		Open(t, at, Query{Topics: []string{"t"}, LastID: begin}),
+		Open(t, at, Query{Topics: []string{"t"}, LastID: "earliest"}),
+		Open(t, at, Query{Topics: []string{"t"}, LastID: "unknown"}),
+	}
+	for range all {
+		<-held.asked
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+		defer cancel()
+		ended <- hub.Shutdown(ctx)
+	}()
+	Until(t, "the hub is shut down", func() bool { return !hub.Ready() })
+	close(held.free)
+	if m := all[2].Next(); m.Gap == nil || m.Gap.From != "unknown" || m.Gap.Reason != "unknown-id" {
+		t.Errorf("unknown: got %+v", m)
+	}
+	for _, s := range all {
+		for i := range events {
+			s.Want(fmt.Sprint(i))
+		}
+		if m := s.Next(); m.Bye == nil || m.Bye.Reason != "shutdown" {
+			t.Errorf("got %+v instead of the bye", m)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// heldBack is a broker whose replays wait, as those over a network do.
+type heldBack struct {
+	push.Broker
+	asked chan struct{} // gets one for each replay
+	free  chan struct{} // closed: they go on
+}
+
+func (b *heldBack) Replay(ctx context.Context, after, until uint64, filters []string, f func(push.Record) bool) (uint64, error) {
+	select {
+	case b.asked <- struct{}{}:
+	default:
+	}
+	select {
+	case <-b.free:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	return b.Broker.Replay(ctx, after, until, filters, f)
 }

@@ -167,12 +167,21 @@ func testGaps(t *testing.T, mount Mount) {
 	s.Want("5", "6", "7", "8", "9")
 
 	future := last[:strings.LastIndex(last, "-")] + "-99999"
-	for _, id := range []string{future, "forged", "-1", last + "0", "%00", strings.Repeat("é", 100)} {
+	for _, id := range []string{future, last + "0"} {
 		s = Open(t, at, Query{Topics: []string{"t"}, LastID: id})
 		m := s.Next()
 		if g := m.Gap; g == nil || g.From != id || g.To != last || g.Reason != "unknown-id" || m.ID != last {
 			t.Errorf("ID %q: got %+v", id, m)
 		}
+		s.Close()
+	}
+	for _, id := range []string{"forged", "-1", "%00", strings.Repeat("é", 100)} {
+		s = Open(t, at, Query{Topics: []string{"t"}, LastID: id})
+		m := s.Next()
+		if g := m.Gap; g == nil || g.From != id || g.To != eighth || g.Reason != "unknown-id" {
+			t.Errorf("ID %q: got %+v", id, m)
+		}
+		s.Want("5", "6", "7", "8", "9")
 		s.Close()
 	}
 	s = Open(t, at, Query{Topics: []string{"t"}, LastID: last})
