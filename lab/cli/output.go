@@ -1,11 +1,34 @@
 package cli
 
-import "os"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
 
-// CheckOutput returns a [UsageError] if the output of a flag would replace one of the
-// command's inputs, under whatever name. Devices and pipes may be both.
+// CheckOutput returns a [UsageError] if the output of a flag cannot be written, because there is no
+// such directory, or would replace one of the command's inputs, under whatever name. Devices and
+// pipes may be both. It is called before anything is measured; an empty path, or -, is no file.
 func CheckOutput(flag, output string, inputs ...string) error {
+	if output == "" || output == "-" {
+		return nil
+	}
+	dir := filepath.Dir(output)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Usage("--%s %s: there is no directory %s; create it first", flag, output, dir)
+	case err != nil:
+		return fmt.Errorf("--%s: %w", flag, err)
+	case !info.IsDir():
+		return Usage("--%s %s: %s is not a directory", flag, output, dir)
+	}
 	out, err := os.Stat(output)
+	if err == nil && out.IsDir() {
+		return Usage("--%s %s is a directory; name a file in it", flag, output)
+	}
 	if err != nil || !out.Mode().IsRegular() {
 		return nil // it does not exist yet, or writing it will tell
 	}

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -145,19 +144,6 @@ func (p *plan) checkFiles(changed func(string) bool) error {
 		}
 		if out.path == "-" {
 			return fmt.Errorf("--%s -: only --json writes to standard output; name a file", out.flag)
-		}
-		dir := filepath.Dir(out.path)
-		info, err := os.Stat(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("--%s %s: there is no directory %s; create it first", out.flag, out.path, dir)
-		case err != nil:
-			return fmt.Errorf("--%s: %w", out.flag, err)
-		case !info.IsDir():
-			return fmt.Errorf("--%s %s: %s is not a directory", out.flag, out.path, dir)
-		}
-		if info, err := os.Stat(out.path); err == nil && info.IsDir() {
-			return fmt.Errorf("--%s %s is a directory; name a file in it", out.flag, out.path)
 		}
 		if err := cli.CheckOutput(out.flag, out.path, l.users.targets, l.bodyFile, l.protocol.ca, l.fleet.credentials); err != nil {
 			return err
