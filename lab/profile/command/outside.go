@@ -54,6 +54,9 @@ func (s *best) Take(ctx context.Context, k profile.Kind, d time.Duration) ([]byt
 		return nil, err
 	}
 	if len(p.Sample) == 0 && len(notes) > 0 { // a process that ended, for instance
+		if !s.ask.Tree {
+			notes = append(notes, "With --tree, its children are profiled too.")
+		}
 		return nil, fmt.Errorf("it is empty. %s", strings.Join(notes, " "))
 	}
 	if p.DurationNanos == 0 {
