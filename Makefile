@@ -58,7 +58,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak full push-faults h2spec conformance-h2 mcp clients js gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak full push-faults h2spec conformance-h2 mcp clients js cgroup2 gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,7 @@ unit:
 	@tools/need curl curl
 	@tools/need openssl openssl
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
+	@[ "$$(uname)" != Linux ] || tools/need strace strace
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
 	@go test $(TESTFLAGS) -skip '$(RACED)' $(PLAIN)
@@ -127,6 +128,12 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 	@tools/need certutil libnss3-tools
 	@CHROMIUM=$$(command -v $(CHROMIUM)) GOWORK=off go -C conformance test -v -count=1 -timeout $(PATIENCE) -run '^TestClients$$' . -full
 	@go test -v -count=1 -timeout $(PATIENCE) ./contrib/mercure -run '^TestClients$$' -clients
+
+cgroup2: ## watch limits and run out of memory with version 2 of control groups, in an emulated machine
+	@tools/need qemu-system-x86_64 qemu-system-x86
+	@tools/need busybox busybox-static
+	@tools/need cpio cpio
+	@tools/cgroup2 $(BIN)/cgroup2
 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -26,6 +28,16 @@ func TestCheckOutput(t *testing.T) {
 		var usage UsageError
 		if err := CheckOutput("json", at(out), "absent", at("in")); (err == nil) != ok || err != nil && !errors.As(err, &usage) {
 			t.Errorf("%s: %v", out, err)
+		}
+	}
+	for _, out := range []string{at("absent/file"), at("in/file"), dir} {
+		if err := CheckOutput("json", out); err == nil || !strings.Contains(err.Error(), "--json "+out) && !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%s: %v", out, err)
+		}
+	}
+	for _, none := range []string{"", "-"} {
+		if err := CheckOutput("json", none); err != nil {
+			t.Error(err)
 		}
 	}
 	if err := CheckOutput("json", os.DevNull, os.DevNull); err != nil {

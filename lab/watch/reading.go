@@ -2,6 +2,7 @@ package watch
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -45,7 +46,9 @@ func (r *Reading) Zero(figure string, at time.Time) { r.zero[figure] = at }
 // Miss reports that figures could not be read from source. It is passed on only once for a
 // source and reason, so reason must not change with time.
 func (r *Reading) Miss(source, reason string, figures ...string) {
-	r.missed = append(r.missed, Missing{Figures: figures, Source: source, Reason: reason})
+	names := append([]string{}, figures...)
+	slices.Sort(names) // in whatever order they are named, it is the same message
+	r.missed = append(r.missed, Missing{Figures: names, Source: source, Reason: reason})
 }
 
 // Value returns a gauge that was set, or the sum of a counter's parts.
@@ -64,9 +67,9 @@ func (r *Reading) Misses() []Missing { return r.missed }
 
 // Missing is what could not be read, and why.
 type Missing struct {
-	Figures []string `json:"figures"`
-	Source  string   `json:"source"` // file or interface
-	Reason  string   `json:"reason"` // with what to do
+	Figures []string `json:"figures"` // in alphabetical order; empty if it is not known which
+	Source  string   `json:"source"`  // file or interface
+	Reason  string   `json:"reason"`  // with what to do
 }
 
 // A Sample has the figures of one time. Figures that were not read are absent.

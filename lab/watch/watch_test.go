@@ -99,6 +99,8 @@ func TestCounters(t *testing.T) {
 func TestMissing(t *testing.T) {
 	events, w := steps(t, 5, nil, &scripted{read: func(step int, r *Reading) error {
 		r.Miss("/proc/7/smaps_rollup", "permission denied", "pss_bytes")
+		names := []string{"a", "b", "c"}
+		r.Miss("netlink", "permission denied", append(names[step%3:3:3], names[:step%3]...)...) // as from a map
 		if step == 3 {
 			return errors.New("broken")
 		}
@@ -110,7 +112,7 @@ func TestMissing(t *testing.T) {
 			missed = append(missed, *e.Missing)
 		}
 	}
-	if got := fmt.Sprint(missed); got != "[{[pss_bytes] /proc/7/smaps_rollup permission denied} {[] script broken}]" {
+	if got := fmt.Sprint(missed); got != "[{[pss_bytes] /proc/7/smaps_rollup permission denied} {[a b c] netlink permission denied} {[] script broken}]" {
 		t.Error(got)
 	}
 	for _, s := range samples(events) {
@@ -118,7 +120,7 @@ func TestMissing(t *testing.T) {
 			t.Errorf("values %v", s.Values)
 		}
 	}
-	if s := w.Summary(EndTime); len(s.Missing) != 2 || s.Samples != 5 || s.End != EndTime {
+	if s := w.Summary(EndTime); len(s.Missing) != 3 || s.Missing[2].Figures == nil || s.Samples != 5 || s.End != EndTime {
 		t.Errorf("summary %+v", s)
 	}
 }

@@ -68,6 +68,7 @@ func TestProfileUsage(t *testing.T) {
 		{"profile --pid 1 --top 0", "--top 0"},
 		{"profile --pid 1 --hz 0", "--hz 0"},
 		{"profile --pid 1 --html x --speedscope x", "both would be written to x"},
+		{"profile --pid 1 --html " + file + ".d/x", "there is no directory"},
 		{"profile --diff " + file, "--diff compares two files"},
 		{"profile --diff --calls " + file + " " + file, "leave out the other outputs"},
 		{"profile --pid 1 " + file, "use one of the two"},

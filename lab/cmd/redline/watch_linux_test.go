@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,7 @@ func TestWatch(t *testing.T) {
 		{[]string{"watch", "--pid", "1", "sleep"}, 2, "", "redline watch -- sleep"},
 		{[]string{"watch", "--pid", "x"}, 2, "", "write an integer"},
 		{[]string{"watch", "--pid", "1", "--mark", "rss=1"}, 2, "", "rss-slope"},
+		{[]string{"watch", "--pid", "1", "--html", filepath.Join(t.TempDir(), "no", "x")}, 2, "", "there is no directory"},
 		{[]string{"monitor"}, 2, "", "watch"},
 	} {
 		code, out, said := outputOf(t, t.Context(), c.args...)

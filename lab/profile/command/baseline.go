@@ -124,7 +124,7 @@ func (b *Baseline) measure(ctx context.Context, files []string, console Console)
 	}
 	if len(files) > 0 {
 		for _, path := range files {
-			p, err := readFile(path)
+			p, err := readFile(ctx, path)
 			if err != nil {
 				return nil, err
 			}

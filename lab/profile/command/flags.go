@@ -184,8 +184,8 @@ func compile(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// inputs refuses output files that would replace an input.
-func (v *View) inputs(files []string) error {
+// outputs refuses output files that cannot be written, or would replace an input.
+func (v *View) outputs(files []string) error {
 	for _, out := range []struct{ flag, path string }{{"html", v.HTML}, {"pprof-out", v.PProfOut}, {"speedscope", v.Speedscope}, {"collapsed", v.Collapsed}} {
 		if err := cli.CheckOutput(out.flag, out.path, files...); err != nil {
 			return err

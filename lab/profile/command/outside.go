@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
@@ -51,6 +52,12 @@ func (s *best) Take(ctx context.Context, k profile.Kind, d time.Duration) ([]byt
 	p, notes, err := take(ctx, ask)
 	if err != nil {
 		return nil, err
+	}
+	if len(p.Sample) == 0 && len(notes) > 0 { // a process that ended, for instance
+		if !s.ask.Tree {
+			notes = append(notes, "With --tree, its children are profiled too.")
+		}
+		return nil, fmt.Errorf("it is empty. %s", strings.Join(notes, " "))
 	}
 	if p.DurationNanos == 0 {
 		p.DurationNanos = d.Nanoseconds()

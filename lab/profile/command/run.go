@@ -18,7 +18,7 @@ import (
 // Run runs the verb profile. files are profiles to read; without them profiles are taken. The
 // error is a [cli.UsageError] for wrong flags.
 func Run(ctx context.Context, t Target, v View, files []string, console Console) (err error) {
-	if err := v.check(); err != nil {
+	if err := errors.Join(v.check(), v.outputs(files)); err != nil {
 		return err
 	}
 	switch {
@@ -27,7 +27,7 @@ func Run(ctx context.Context, t Target, v View, files []string, console Console)
 	case v.Diff && len(files) != 2:
 		return cli.Usage("--diff compares two files: redline profile --diff BEFORE.pprof AFTER.pprof")
 	case len(files) > 0:
-		return v.read(files, console)
+		return v.read(ctx, files, console)
 	case !t.named():
 		return cli.Usage("name what to profile: --pid PID, --control SOCKET, --pprof URL, files, or a command to start: redline profile -- CMD")
 	}
@@ -65,8 +65,8 @@ func interrupted(ctx context.Context, err error) error {
 const largestFile = 256 << 20
 
 // readFile reads a profile.
-func readFile(path string) (*pprof.Profile, error) {
-	f, err := os.Open(path)
+func readFile(ctx context.Context, path string) (*pprof.Profile, error) {
+	f, err := cli.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +86,12 @@ func readFile(path string) (*pprof.Profile, error) {
 }
 
 // read shows profiles of files.
-func (v *View) read(files []string, console Console) error {
-	if err := v.inputs(files); err != nil {
-		return err
-	}
+func (v *View) read(ctx context.Context, files []string, console Console) error {
 	var list []taken
 	for _, path := range files {
-		p, err := readFile(path)
+		p, err := readFile(ctx, path)
 		if err != nil {
-			return err
+			return interrupted(ctx, err)
 		}
 		list = append(list, taken{name: path, profile: p})
 	}

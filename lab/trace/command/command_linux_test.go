@@ -246,6 +246,8 @@ func TestCommandEnds(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
 	asked := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(asked)
@@ -256,6 +258,10 @@ func TestInterrupted(t *testing.T) {
 	defer cancel()
 	go func() {
 		<-asked
+		// What is kept meanwhile has no name, so that nothing is left of a killed process either.
+		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+			t.Errorf("%v, %v", names, err)
+		}
 		cancel()
 	}()
 	o := usual()

@@ -55,7 +55,10 @@ func Run(ctx context.Context, o Options, console Console) error {
 		return err
 	}
 	if o.File != "" {
-		f, err := os.Open(o.File)
+		f, err := cli.Open(ctx, o.File)
+		if ctx.Err() != nil {
+			return interrupted(console)
+		}
 		if err != nil {
 			return err
 		}
@@ -65,8 +68,12 @@ func Run(ctx context.Context, o Options, console Console) error {
 	if err != nil {
 		return fmt.Errorf("keep the trace: %w", err)
 	}
+	// Without a name it is gone with this process, also if that is killed.
+	if err := os.Remove(f.Name()); err != nil {
+		return fmt.Errorf("keep the trace: %w", errors.Join(err, f.Close()))
+	}
 	err = taken(ctx, &o, console, f)
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	return errors.Join(err, f.Close())
 }
 
 // taken takes a trace into f, and reports it.
@@ -136,12 +143,17 @@ func (o *Options) check() error {
 	return nil
 }
 
+// interrupted returns the exit code of a verb that was interrupted before it had a report.
+func interrupted(console Console) error {
+	fmt.Fprintln(console.Err, "redline: interrupted before the trace was read")
+	return cli.ExitCode(130)
+}
+
 // report reads a trace and writes all that was asked for.
 func report(ctx context.Context, o *Options, console Console, in io.Reader, source string) error {
 	r, err := trace.Read(ctx, in, trace.Options{Memory: o.Memory * mebi})
 	if ctx.Err() != nil {
-		fmt.Fprintln(console.Err, "redline: interrupted before the trace was read")
-		return cli.ExitCode(130)
+		return interrupted(console)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", redact.Text(source), err)

@@ -18,7 +18,7 @@ const asChild = "REDLINE_BPF_PART"
 // end of its input.
 var parts = map[string]func(line string) string{
 	"calls": makeCalls, "spin": spin, "connect": connect, "tcp": playTCP, "uring": enterRing, "open": openHere, "copy": copyMuch, "fork": forkMany,
-	"slow": askSlowly,
+	"slow": askSlowly, "mix": makeMix,
 	"idle": func(string) string { return "done" },
 }
 
