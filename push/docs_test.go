@@ -147,10 +147,17 @@ func TestDocumentedGrant(t *testing.T) {
 	s.Want("x")
 }
 
+// page is what docs/push.md says about pages with a state.
+func page(hub *push.Hub, w http.ResponseWriter, load func() any, render func(w http.ResponseWriter, state any, at string)) {
+	at := hub.Position()
+	state := load() // what is published from here on comes to the page, and may be in the state already
+	render(w, state, at)
+}
+
 // stop is what docs/push.md says about the end.
 func stop(ctx context.Context, hub *push.Hub, server *redline.Server) {
 	hub.Shutdown(ctx) // says bye, spread over Options.Spread, and delivers what is owed
 	server.Shutdown(ctx)
 }
 
-var _ = stop
+var _, _ = page, stop
