@@ -116,7 +116,7 @@ func TestImportUsage(t *testing.T) {
 		{[]string{"har", dir}, 1, "read the source: "},
 		{[]string{"har", "--out", kept, kept}, 2, "this is the file that is read, and it would be replaced"},
 		{[]string{"vegeta", "--out", kept, textFile(t, "t.txt", "GET http://h/\nx\n")}, 1, `t.txt:2: "x" is neither a header field nor a target`},
-		{[]string{"curl", "--out", filepath.Join(dir, "no", "x.yaml"), textFile(t, "c", "curl http://h/")}, 1, "write the scenario: "},
+		{[]string{"curl", "--out", filepath.Join(dir, "no", "x.yaml"), textFile(t, "c", "curl http://h/")}, 2, "there is no directory"},
 	} {
 		if code, said := stderrOf(t, append([]string{"import"}, c.args...)...); code != c.code || !strings.Contains(said, c.want) {
 			t.Errorf("%q: exit code %d, %q; want %d, %q", c.args, code, said, c.code, c.want)

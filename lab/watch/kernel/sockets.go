@@ -19,7 +19,7 @@ var stateFigures = map[inetdiag.State]string{
 }
 
 // onlyDiag are the figures that /proc/PID/net/tcp does not have.
-var onlyDiag = []string{"tcp_retransmits", "tcp_segments_sent", "tcp_rtt", "accept_queue_limit", "accept_drops"}
+var onlyDiag = []string{"accept_drops", "accept_queue_limit", "tcp_retransmits", "tcp_rtt", "tcp_segments_sent"}
 
 // allTCP lists all figures of the sockets.
 func allTCP() []string {
