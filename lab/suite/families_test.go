@@ -227,6 +227,7 @@ func TestShort(t *testing.T) {
 }
 
 func TestBenchAsksBackends(t *testing.T) {
+	once(t)
 	cfg := configOf(t, "asks")
 	cfg.Workloads = []string{"redis", "redis-500", "wait-300us", "wait-300us-500", "fanout", "fanout-200"}
 	c := catalogueOf(t, "asks", "good")

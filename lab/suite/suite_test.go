@@ -246,6 +246,7 @@ func TestBenchAndTheBroken(t *testing.T) {
 }
 
 func TestInvalidBlockIsRunAgainOnce(t *testing.T) {
+	once(t)
 	cfg := configOf(t, "good", "errors")
 	cfg.once = false
 	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good", "errors"), nil)

@@ -36,6 +36,7 @@ func diagnosed(t *testing.T, want string, args ...string) (code int, out, said s
 // A server whose requests wait for one another: the cause is named first, the report has all
 // forms, and recorded evidence gives the same causes.
 func TestDiagnose(t *testing.T) {
+	once(t)
 	dir, addr := t.TempDir(), freeAddr(t)
 	exe, err := os.Executable()
 	if err != nil {

@@ -35,6 +35,7 @@ func TestGeneratorsUsage(t *testing.T) {
 // observed from outside, parsed and ended. On an overloaded machine a tool may end before
 // it was observed twice; the comparison is then repeated.
 func TestGenerators(t *testing.T) {
+	once(t)
 	if allowed, err := probe.Allowed(); err != nil || len(allowed) < 2 {
 		t.Skipf("needs two CPUs: %v, %v", allowed, err)
 	}
