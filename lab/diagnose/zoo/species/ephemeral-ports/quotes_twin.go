@@ -18,7 +18,7 @@ type quotes struct {
 	idle chan link
 }
 
-func newQuotes(addr string) *quotes { return &quotes{addr: addr, idle: make(chan link, 64)} }
+func newQuotes(addr string) *quotes { return &quotes{addr: addr, idle: make(chan link, 1024)} }
 
 func (q *quotes) price(ctx context.Context, symbol string) (string, error) {
 	var l link

@@ -10,8 +10,8 @@ import (
 // newTransport returns the transport to the inventory service.
 func newTransport() *http.Transport {
 	return &http.Transport{
-		MaxConnsPerHost:     128,
-		MaxIdleConnsPerHost: 128,
+		MaxConnsPerHost:     1024,
+		MaxIdleConnsPerHost: 1024,
 		IdleConnTimeout:     90 * time.Second,
 	}
 }
