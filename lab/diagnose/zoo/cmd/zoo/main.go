@@ -126,11 +126,6 @@ func (o *options) conclude(all []row) error {
 
 // count is run with reports that were kept. A species without both is left out.
 func (o *options) count(only *regexp.Regexp) error {
-	if o.keep != "" {
-		if err := os.MkdirAll(o.keep, 0o755); err != nil {
-			return fmt.Errorf("-keep: %w", err)
-		}
-	}
 	var all []row
 	for _, s := range zoo.All() {
 		r := row{species: s}
