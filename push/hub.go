@@ -201,8 +201,7 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sh := h.shard(on)
-	filters := j.filters
-	s.shard, s.filters, s.lastID, s.encoding = sh, &filters, j.lastID, h.encoding(j)
+	s.shard, s.lastID, s.encoding = sh, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	if !j.until.IsZero() {
@@ -210,6 +209,7 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 		s.until = min(s.until, h.ticksOf(max(time.Until(j.until)-4*shares/3*h.tickEvery, 0)))
 	}
 	s.catching = h.resume(s)
+	h.joined(s, j)
 	sh.mu.Lock()
 	sh.add(s)
 	switch {
@@ -220,7 +220,6 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 		sh.enlist(s)
 	}
 	sh.mu.Unlock()
-	h.joined(s, j)
 	h.live()
 }
 

@@ -60,6 +60,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var address, user *tally
 	var err error
 	switch {
 	case closed:
@@ -70,10 +71,10 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errFull
 	case h.bytes.Load()+int64(weigh(j.filters)) > h.o.MaxBytes:
 		err = errMemory
-	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &s.address):
+	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &address):
 		err = errAddress
-	case j.user != "" && h.o.MaxPerUser < unbounded && !take(l.users, j.user, h.o.MaxPerUser, &s.user):
-		give(l.addresses, &s.address)
+	case j.user != "" && h.o.MaxPerUser < unbounded && !take(l.users, j.user, h.o.MaxPerUser, &user):
+		give(l.addresses, address)
 		err = errUser
 	}
 	if err != nil {
@@ -81,8 +82,12 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		return err
 	}
 	l.count++
-	s.charged = weigh(j.filters)
-	h.bytes.Add(int64(s.charged))
+	filters := j.filters
+	s.filters, s.address = &filters, address
+	if user != nil {
+		s.needs().user = user
+	}
+	h.bytes.Add(int64(weigh(filters)))
 	return nil
 }
 
@@ -91,10 +96,12 @@ func (h *Hub) withdraw(s *subscriber) int {
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	give(l.addresses, &s.address)
-	give(l.users, &s.user)
+	give(l.addresses, s.address)
+	if s.rare != nil {
+		give(l.users, s.rare.user)
+	}
 	l.count--
-	h.bytes.Add(-int64(s.charged))
+	h.bytes.Add(-int64(weigh(*s.filters)))
 	return l.count
 }
 
@@ -123,12 +130,10 @@ func take(tallies map[string]*tally, name string, most int, to **tally) bool {
 	return true
 }
 
-func give(tallies map[string]*tally, from **tally) {
-	t := *from
+func give(tallies map[string]*tally, t *tally) {
 	if t == nil {
 		return
 	}
-	*from = nil
 	if t.n--; t.n == 0 {
 		delete(tallies, t.name)
 	}

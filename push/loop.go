@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline"
@@ -15,9 +14,43 @@ import (
 type looped struct {
 	subscriber
 	on   *redline.Subscription
-	rest *[]*frame    // that were refused, or nil
-	sent *held        // of a long frame that the connection may still have, or nil
-	fate atomic.Int32 // see settled
+	owed *owed // nil for most
+}
+
+// owed is what a connection has not sent. It belongs to the turn, which holds the shard's lock to
+// create and remove it, and to change rest.
+type owed struct {
+	rest []*frame // that were refused
+	sent *held    // of a long frame that the connection may still have, or nil
+}
+
+// refused reports whether the subscriber gets a turn when what it was sent before has gone. The
+// shard's lock is held.
+func (l *looped) refused() bool { return l.owed != nil && len(l.owed.rest) > 0 }
+
+// owes returns what is owed, to add to it. The lock is not held if nothing is yet.
+func (l *looped) owes() *owed {
+	if l.owed == nil {
+		l.shard.mu.Lock()
+		defer l.shard.mu.Unlock()
+		l.owed = new(owed)
+	}
+	return l.owed
+}
+
+// settle releases what the connection has sent by now.
+func (l *looped) settle(out output) {
+	o := l.owed
+	if o == nil || out.pending() > 0 {
+		return
+	}
+	o.sent.release()
+	o.sent = nil
+	l.shard.mu.Lock()
+	defer l.shard.mu.Unlock()
+	if len(o.rest) == 0 {
+		l.owed = nil
+	}
 }
 
 // Whether a looped subscriber has joined or is gone, whichever came first.
@@ -82,10 +115,7 @@ var turns = sync.Pool{New: func() any { return new(turn) }}
 func (l *looped) Turn(t *redline.Turn) { l.turn(nativeTurn{t}) }
 
 func (l *looped) turn(out output) {
-	if l.sent != nil && out.pending() == 0 {
-		l.sent.release()
-		l.sent = nil
-	}
+	l.settle(out)
 	if f := l.shard.loop.direct(l); f != nil {
 		if !l.write(out, f) {
 			f.of.hold()
@@ -128,8 +158,9 @@ func (l *looped) write(out output, f *frame) bool {
 	}
 	if len(f.bytes) > longFrame {
 		f.of.hold()
-		l.sent.release()
-		l.sent = f.of
+		o := l.owes()
+		o.sent.release()
+		o.sent = f.of
 	}
 	return true
 }
@@ -137,9 +168,10 @@ func (l *looped) write(out output, f *frame) bool {
 // keep stores what was refused, with the references to it: there will be a turn when
 // everything before it has gone.
 func (l *looped) keep(frames []*frame) {
+	o := l.owes()
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
-	l.rest = &frames
+	o.rest = frames
 	l.lag()
 }
 
@@ -147,32 +179,32 @@ func (l *looped) keep(frames []*frame) {
 func (l *looped) writeRest(out output) bool {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
-	if l.rest == nil {
+	if !l.refused() {
 		return true
 	}
-	for i, f := range *l.rest {
+	o := l.owed
+	for i, f := range o.rest {
 		if !l.write(out, f) {
-			*l.rest = (*l.rest)[i:]
+			o.rest = o.rest[i:]
 			return false
 		}
 		f.of.release()
-		(*l.rest)[i] = nil
+		o.rest[i] = nil
 	}
-	l.rest = nil
+	o.rest = nil
 	return true
 }
 
 // forget releases what the connection has not taken, or not sent.
 func (l *looped) forget() {
-	l.sent.release()
-	l.sent = nil
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
-	if l.rest != nil {
-		for _, f := range *l.rest {
+	if o := l.owed; o != nil {
+		o.sent.release()
+		for _, f := range o.rest {
 			f.of.release()
 		}
-		l.rest = nil
+		l.owed = nil
 	}
 }
 

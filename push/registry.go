@@ -48,27 +48,28 @@ func (h *Hub) joined(s *subscriber, j *joining) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.members++
-	s.member = &Member{
+	m := &Member{
 		ID: h.o.Node + "-" + strconv.FormatUint(c.members, 10), User: j.user, Address: j.address,
 		Filters: slices.Clone(j.filters), Since: time.Now(),
 	}
-	c.joined[s.member] = true
+	s.needs().member = m
+	c.joined[m] = true
 	c.change()
 }
 
 // left notes that a subscriber has gone.
 func (h *Hub) left(s *subscriber) {
-	if s.member == nil {
+	if s.rare == nil || s.rare.member == nil {
 		return
 	}
-	c := &h.cluster
+	m, c := s.rare.member, &h.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.joined[s.member] {
-		delete(c.joined, s.member) // the registry never heard of it
+	if c.joined[m] {
+		delete(c.joined, m) // the registry never heard of it
 		return
 	}
-	c.left = append(c.left, *s.member)
+	c.left = append(c.left, *m)
 	c.change()
 }
 
@@ -149,8 +150,8 @@ func (h *Hub) changes() Update {
 	for _, sh := range h.shards {
 		sh.mu.Lock()
 		for _, s := range sh.all {
-			if s.member != nil {
-				u.Joined = append(u.Joined, *s.member)
+			if s.rare != nil && s.rare.member != nil {
+				u.Joined = append(u.Joined, *s.rare.member)
 			}
 		}
 		sh.mu.Unlock()

@@ -69,10 +69,10 @@ func (sh *shard) enlist(s *subscriber) {
 		if i == 0 {
 			s.place = p
 		} else {
-			if s.others == nil {
-				s.others = new(make([]place, 0, len(*s.filters)-1))
+			if s.needs().others == nil {
+				s.rare.others = make([]place, 0, len(*s.filters)-1)
 			}
-			*s.others = append(*s.others, p)
+			s.rare.others = append(s.rare.others, p)
 		}
 		l.subs = append(l.subs, s)
 	}
@@ -101,7 +101,10 @@ func (sh *shard) delist(s *subscriber) {
 			sh.index.Delete(p.list.filters[0])
 		}
 	}
-	s.place, s.others = place{}, nil
+	s.place = place{}
+	if s.rare != nil {
+		s.rare.others = nil
+	}
 }
 
 // remove forgets a subscriber.

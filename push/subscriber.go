@@ -3,6 +3,7 @@ package push
 import (
 	"iter"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/push/format"
@@ -21,22 +22,34 @@ type subscriber struct {
 	queue    *queue   // nil while nothing waits
 	catching *catchUp // nil when live
 	filters  *[]string
-	place    place    // in the index, while live
-	others   *[]place // further ones, of a subscriber with several filters
-	lastID   string   // asked for, or last delivered
+	place    place  // in the index, while live
+	lastID   string // asked for, or last delivered
 	address  *tally
-	user     *tally
-	member   *Member // nil if nobody asks who is here
-	seen     uint64  // events up to here were delivered, are queued, or are not for it
-	wrote    uint32  // tick of the last output
-	until    uint32  // tick at which its lifetime ends
-	since    uint32  // cluster.locals when it became live
-	charged  uint32  // bytes that it counts for in Options.MaxBytes
-	at       int32   // in shard.all; -1: gone
+	rare     *rare        // nil for most
+	seen     uint64       // events up to here were delivered, are queued, or are not for it
+	wrote    uint32       // tick of the last output
+	until    uint32       // tick at which its lifetime ends
+	since    uint32       // cluster.locals when it became live
+	at       int32        // in shard.all; -1: gone
+	fate     atomic.Int32 // of a looped one: hasJoined, isGone
 	encoding uint8
 	level    uint8  // as counted by its lists
 	bye      reason // it is ended, and why
 	state    state
+}
+
+// rare is what only some subscribers have.
+type rare struct {
+	user   *tally
+	member *Member // nil if nobody asks who is here
+	others []place // of a subscriber with several filters, while live
+}
+
+func (s *subscriber) needs() *rare {
+	if s.rare == nil {
+		s.rare = new(rare)
+	}
+	return s.rare
 }
 
 type state uint8
@@ -355,11 +368,11 @@ func (s *subscriber) count(d int) {
 // places are those in the index.
 func (s *subscriber) places() iter.Seq[*place] {
 	return func(yield func(*place) bool) {
-		if s.place.list == nil || !yield(&s.place) || s.others == nil {
+		if s.place.list == nil || !yield(&s.place) || s.rare == nil {
 			return
 		}
-		for i := range *s.others {
-			if !yield(&(*s.others)[i]) {
+		for i := range s.rare.others {
+			if !yield(&s.rare.others[i]) {
 				return
 			}
 		}

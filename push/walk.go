@@ -89,9 +89,9 @@ func (w *walk) visit() *looped {
 		switch {
 		case l.seen >= last:
 			continue
-		case l.seen >= first || l.rest != nil:
+		case l.seen >= first || l.refused():
 			w.queue(l, l.seen)
-			if l.seen = last; l.rest != nil {
+			if l.seen = last; l.refused() {
 				continue // it gets a turn when what it was sent before has gone
 			}
 		default:
@@ -221,7 +221,7 @@ func (w *walk) direct(l *looped) *frame {
 		return nil
 	}
 	w.now = nil
-	if l.queue != nil || l.catching != nil || l.bye != 0 || l.rest != nil || l.state&(greeted|beat) != greeted {
+	if l.queue != nil || l.catching != nil || l.bye != 0 || l.refused() || l.state&(greeted|beat) != greeted {
 		w.queue(l, 0)
 		return nil
 	}

@@ -23,7 +23,7 @@ type embedded struct {
 	lock   *os.File
 	work   sync.WaitGroup
 
-	started atomic.Bool            // Start has returned
+	started chan struct{}          // closed when Start has returned
 	reserve int64                  // free bytes without which storing is not started again
 	sick    atomic.Pointer[string] // why it cannot write
 
@@ -80,19 +80,35 @@ func embed(o *Options) (*embedded, error) {
 		return nil, fmt.Errorf("pushnats: settings of the embedded server: %w", err)
 	}
 	s.SetLoggerV2(logger{o.Logger}, false, false, false)
-	e := &embedded{server: s, lock: lock, reserve: int64(4*o.MaxEventBytes + 1<<20), config: server.JetStreamConfig{
+	e := &embedded{server: s, lock: lock, started: make(chan struct{}), reserve: int64(4*o.MaxEventBytes + 1<<20), config: server.JetStreamConfig{
 		StoreDir: so.StoreDir, MaxMemory: so.JetStreamMaxMemory, MaxStore: so.JetStreamMaxStore,
 		SyncInterval: so.SyncInterval, SyncAlways: so.SyncAlways, Domain: so.JetStreamDomain,
 	}}
 	e.work.Go(func() { // in a cluster it waits for the others, and nobody waits for it
 		s.Start()
-		e.started.Store(true)
+		close(e.started)
 	})
-	if so.Cluster.Port == 0 && !s.ReadyForConnections(30*time.Second) {
-		e.close()
-		return nil, fmt.Errorf("pushnats: the embedded server does not start: see the log, and check that %s is writable and that its port is free", o.Dir)
+	if so.Cluster.Port == 0 {
+		if !s.ReadyForConnections(30 * time.Second) {
+			e.close()
+			return nil, fmt.Errorf("pushnats: the embedded server does not start: see the log, and check that %s is writable and that its port is free", o.Dir)
+		}
+		<-e.started
 	}
 	return e, nil
+}
+
+// errStarting is the error of what needs the storage before the server has started it: a server
+// that is asked meanwhile is disturbed, or gives wrong answers.
+var errStarting = errors.New("the embedded server is starting")
+
+func (e *embedded) hasStarted() bool {
+	select {
+	case <-e.started:
+		return true
+	default:
+		return false
+	}
 }
 
 func listen(so *server.Options, address string) error {
@@ -130,6 +146,9 @@ const again = time.Second
 // as on a full disk, the server refuses others without an answer, until its storage is
 // started again: well does that when there is space.
 func (e *embedded) well() error {
+	if !e.hasStarted() {
+		return errStarting
+	}
 	if e.sick.Load() == nil {
 		return nil
 	}
@@ -164,7 +183,7 @@ func (e *embedded) trouble() error {
 // examine looks for a cause when something has failed, and returns it. A server that has yet
 // to start its storage is not ill: to start it twice would end the start.
 func (e *embedded) examine() error {
-	if !e.started.Load() {
+	if !e.hasStarted() {
 		return nil
 	}
 	e.mu.Lock()

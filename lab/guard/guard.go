@@ -145,6 +145,12 @@ func (g *Guard) RemoveControl(dir string) (release func() error, err error) {
 	return g.add(order{Kind: kindControl, Path: filepath.Clean(dir)})
 }
 
+// Undelegate makes the guard undo a delegation. Call it before the delegation is made, and before
+// the groups that it is for are guarded. release cancels the action.
+func (g *Guard) Undelegate(d procfs.Delegation) (release func() error, err error) {
+	return g.add(order{Kind: kindGiven, Given: &d})
+}
+
 // add sends an order. The returned release cancels it, once.
 func (g *Guard) add(o order) (release func() error, err error) {
 	g.mu.Lock()

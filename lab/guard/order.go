@@ -25,6 +25,7 @@ const (
 	kindFile    = "file"    // remove a file or directory
 	kindSetting = "setting" // write a value back
 	kindControl = "control" // kill the processes of a control group and remove it
+	kindGiven   = "given"   // take back controllers that control groups were given
 )
 
 // An order is one line of the pipe.
@@ -40,6 +41,8 @@ type order struct {
 
 	Path string `json:"path,omitempty"`
 	Old  string `json:"old,omitempty"` // of a setting
+
+	Given *procfs.Delegation `json:"given,omitempty"`
 }
 
 // undo executes the order.
@@ -55,6 +58,8 @@ func (o *order) undo() error {
 		return o.restore()
 	case kindControl:
 		return wrap(removeControl(o.Path), "remove control group %s", o.Path)
+	case kindGiven:
+		return o.Given.Undo()
 	}
 	return fmt.Errorf("undo %q: unknown kind", o.Kind)
 }

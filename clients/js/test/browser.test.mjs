@@ -225,11 +225,11 @@ test("an hour's events in seconds: the heap does not grow, nothing is lost", asy
       await heap();
     }
   }
+  await hub.until((h) => h.requests.length > 10); // its lifetime ends a connection, however fast the hour passed
   n = say();
   for (const page of tabs) await has(page, n);
   assert.ok(n > 36_000, `${n} events`);
   for (const page of tabs) assert.deepEqual(await counts(page), { events: n, ...nothingWrong });
   t.diagnostic(`${n} events, ${hub.requests.length} connections, heap ${heaps.map((b) => (b / 1e6).toFixed(2)).join(" ")} MB`);
-  assert.ok(hub.requests.length > 10, `${hub.requests.length} connections`);
   assert.ok(heaps.at(-1) < heaps[1] + 1e6, `the heap grows: ${heaps}`);
 });

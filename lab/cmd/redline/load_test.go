@@ -119,6 +119,8 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"--pid", "0", url}, "--pid 0: want the number of a process"},
 		{[]string{"--json", filepath.Join(dir, "no", "x"), url}, "there is no directory"},
 		{[]string{"--html", dir, url}, "is a directory; name a file in it"},
+		{[]string{"--export", "influxdb=" + dir, url}, "is a directory; name a file in it"},
+		{[]string{"--export", "influxdb=" + filepath.Join(dir, "no", "run.lp"), url}, "there is no directory"},
 		{[]string{"http://127.0.0.1:99999/"}, "there is no port 99999; write one from 1 to 65535"},
 		{[]string{"-d", "5", url}, "--duration 5: a duration needs a unit: write 5s"},
 		{[]string{"--seed", "-1", "-r", "5", url}, "--seed -1: write an integer of 0 or more"},

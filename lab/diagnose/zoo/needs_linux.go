@@ -31,7 +31,10 @@ func pick(n int) ([]int, error) {
 
 // A group is the cgroup of one server: one directory in version 2, one for each controller in
 // version 1.
-type group struct{ dirs []string }
+type group struct {
+	dirs  []string
+	given procfs.Delegation
+}
 
 // period is the time that a quota is divided into, in microseconds: the kernel's default.
 const period = 100_000
@@ -90,7 +93,10 @@ func (g *group) limit(controller string, v1, v2 map[string]string) error {
 		dir = g.dirs[0]
 	} else {
 		if version == 2 {
-			if err := os.WriteFile(filepath.Join(mount, "cgroup.subtree_control"), []byte("+cpu +memory"), 0); err != nil {
+			if g.given, err = procfs.PlanDelegation(mount, "cpu", "memory"); err != nil {
+				return err
+			}
+			if err := g.given.Make(); err != nil {
 				return err
 			}
 		}
@@ -148,5 +154,5 @@ func (g *group) remove() error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, g.given.Undo())...)
 }

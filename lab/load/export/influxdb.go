@@ -21,9 +21,6 @@ func parseInflux(o Output) (_ Output, err error) {
 		case "", "-":
 			return o, fmt.Errorf("influxdb: want a URL or a file, as influxdb=%s, influxdb=http://127.0.0.1:8086?db=NAME or influxdb=run.lp", example)
 		}
-		if err := checkDir(o.where); err != nil {
-			return o, fmt.Errorf("influxdb: %w", err)
-		}
 		return o, nil
 	}
 	if o.url, err = parseURL(o.format, o.where, example); err != nil {

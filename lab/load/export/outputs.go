@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -124,15 +123,4 @@ func (o Output) receiver(tool string) (receiver, error) {
 		return nil, err
 	}
 	return newQueue(w), nil
-}
-
-// checkDir rejects a file whose directory does not exist.
-func checkDir(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory; name a file in it", path)
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no directory %s; create it first", filepath.Dir(path))
-	}
-	return nil
 }

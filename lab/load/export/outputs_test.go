@@ -30,22 +30,20 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                                   "that is not a format: write prometheus=:9464",
-		"csv=x":                              `"csv" is not a format`,
-		"http://ann:s3cret@h/":               "that is not a format",
-		"prometheus=9464":                    "prometheus: write the address to listen at, as prometheus=:9464",
-		"remote-write":                       "want a URL, as remote-write=http://127.0.0.1:9090/api/v1/write",
-		"remote-write=http://h:port/":        "want a URL",
-		"remote-write=ftp://ann:s3cret@h/":   "want a URL",
-		"otlp=localhost:4318":                "want a URL, as otlp=http://localhost:4318",
-		"otlp=http://h/?token=s3cret":        "leave the password or token out of the query",
-		"influxdb":                           "influxdb: want a URL or a file",
-		"influxdb=-":                         "influxdb: want a URL or a file",
-		"influxdb=http://h:8086":             "name the bucket of version 2",
-		"influxdb=http://h?db=a&bucket=b":    "name the bucket of version 2",
-		"influxdb=http://h?db=a&u=x&p=hush":  "leave the password or token out",
-		"influxdb=" + dir:                    "is a directory; name a file in it",
-		"influxdb=" + dir + "/absent/run.lp": "create it first",
+		"":                                  "that is not a format: write prometheus=:9464",
+		"csv=x":                             `"csv" is not a format`,
+		"http://ann:s3cret@h/":              "that is not a format",
+		"prometheus=9464":                   "prometheus: write the address to listen at, as prometheus=:9464",
+		"remote-write":                      "want a URL, as remote-write=http://127.0.0.1:9090/api/v1/write",
+		"remote-write=http://h:port/":       "want a URL",
+		"remote-write=ftp://ann:s3cret@h/":  "want a URL",
+		"otlp=localhost:4318":               "want a URL, as otlp=http://localhost:4318",
+		"otlp=http://h/?token=s3cret":       "leave the password or token out of the query",
+		"influxdb":                          "influxdb: want a URL or a file",
+		"influxdb=-":                        "influxdb: want a URL or a file",
+		"influxdb=http://h:8086":            "name the bucket of version 2",
+		"influxdb=http://h?db=a&bucket=b":   "name the bucket of version 2",
+		"influxdb=http://h?db=a&u=x&p=hush": "leave the password or token out",
 	} {
 		_, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "hush") {

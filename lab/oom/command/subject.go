@@ -71,10 +71,7 @@ func (s *subject) enclose(v *verb) error {
 	if err != nil {
 		return errNoGroup(err)
 	}
-	if _, err = v.guard.RemoveControl(g.Dir()); err != nil {
-		return err
-	}
-	if err := g.Make(); err != nil {
+	if err := g.Make(v.guard); err != nil {
 		return errNoGroup(err)
 	}
 	s.group, s.run.Group = g, fmt.Sprintf("v%d", g.Version())

@@ -67,28 +67,39 @@ func (g *Group) Version() int {
 	return 1
 }
 
-// Make makes the group. The error is [ErrNone] if this process may not. The guard removes it.
-func (g *Group) Make() error {
-	err := g.delegate()
-	if err == nil {
-		err = os.Mkdir(g.dir, 0o755)
+// An Undoer receives each change before it is made: a *guard.Guard. What it returns cancels that.
+type Undoer interface {
+	Undelegate(procfs.Delegation) (release func() error, err error)
+	RemoveControl(dir string) (release func() error, err error)
+}
+
+// Make makes the group. The error is [ErrNone] if this process may not. undo undoes it.
+func (g *Group) Make(undo Undoer) error {
+	if err := g.delegate(undo); err != nil {
+		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if err != nil {
+	if _, err := undo.RemoveControl(g.dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return nil
 }
 
 // delegate makes the groups of version 2 below the mount have the controller.
-func (g *Group) delegate() error {
+func (g *Group) delegate(undo Undoer) error {
 	if !g.v2 {
 		return nil
 	}
-	err := os.WriteFile(filepath.Join(filepath.Dir(g.dir), "cgroup.subtree_control"), []byte("+memory"), 0)
-	if err != nil {
-		return fmt.Errorf("give the groups below %s the controller memory: %w", filepath.Dir(g.dir), err)
+	d, err := procfs.PlanDelegation(filepath.Dir(g.dir), "memory")
+	if err != nil || len(d.Controllers) == 0 {
+		return err
 	}
-	return nil
+	if _, err := undo.Undelegate(d); err != nil {
+		return err
+	}
+	return d.Make()
 }
 
 // Limit bounds the memory of the group, in bytes, without swap. unswapped says why swap could not

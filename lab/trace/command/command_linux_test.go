@@ -180,6 +180,30 @@ func TestPProfRefused(t *testing.T) {
 	}
 }
 
+// TestServerDies has what came before the server ended reported, and kept.
+func TestServerDies(t *testing.T) {
+	whole := sample(t)
+	for _, lacks := range []int{0, 10} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(whole[:len(whole)-lacks])
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}))
+		o := usual()
+		o.PProf, o.Save, o.JSON = s.URL, filepath.Join(t.TempDir(), "kept.trace"), "-"
+		out, said, err := ran(t, o)
+		var code cli.ExitCode
+		var r trace.Report
+		if !errors.As(err, &code) || code != ExitPartial || json.Unmarshal([]byte(out), &r) != nil || r.Partial == "" || !strings.Contains(said, "cut off") {
+			t.Errorf("%d bytes are missing: %v, %q: %s", lacks, err, said, out)
+		}
+		if kept, err := os.ReadFile(o.Save); err != nil || !bytes.Equal(kept, whole[:len(whole)-lacks]) {
+			t.Errorf("%d bytes are kept, %v", len(kept), err)
+		}
+		s.Close()
+	}
+}
+
 // socket answers every question with text, and returns its path.
 func socket(t *testing.T, text string) (path string, asked func() string) {
 	t.Helper()

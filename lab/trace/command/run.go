@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options, console Console) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(report(ctx, &o, console, f, o.File), f.Close())
+		return errors.Join(report(ctx, &o, console, f, o.File, ""), f.Close())
 	}
 	f, err := os.CreateTemp("", "redline-trace-*")
 	if err != nil {
@@ -79,7 +79,15 @@ func Run(ctx context.Context, o Options, console Console) error {
 // taken takes a trace into f, and reports it.
 func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
 	source, err := take(ctx, o, console, f)
-	if err != nil {
+	cut := ""
+	begun, failed := f.Seek(0, io.SeekEnd)
+	switch {
+	case failed != nil:
+		return fmt.Errorf("keep the trace: %w", errors.Join(err, failed))
+	case errors.Is(err, errCut) && begun > 0:
+		fmt.Fprintf(console.Err, "redline: %v\n", err)
+		cut = "the server ended before it was complete"
+	case err != nil:
 		return err
 	}
 	if o.Save != "" {
@@ -90,7 +98,7 @@ func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read the trace: %w", err)
 	}
-	return report(ctx, o, console, f, source)
+	return report(ctx, o, console, f, source, cut)
 }
 
 // save copies a trace that was taken to the file that was asked for.
@@ -149,8 +157,9 @@ func interrupted(console Console) error {
 	return cli.ExitCode(130)
 }
 
-// report reads a trace and writes all that was asked for.
-func report(ctx context.Context, o *Options, console Console, in io.Reader, source string) error {
+// report reads a trace and writes all that was asked for. cut says why the trace is not whole, if it
+// is known before.
+func report(ctx context.Context, o *Options, console Console, in io.Reader, source, cut string) error {
 	r, err := trace.Read(ctx, in, trace.Options{Memory: o.Memory * mebi})
 	if ctx.Err() != nil {
 		return interrupted(console)
@@ -159,6 +168,9 @@ func report(ctx context.Context, o *Options, console Console, in io.Reader, sour
 		return fmt.Errorf("%s: %w", redact.Text(source), err)
 	}
 	r.Source = redact.Text(source)
+	if r.Partial == "" {
+		r.Partial = cut
+	}
 	if o.JSON != "" {
 		if err := writeJSON(o.JSON, console.Out, r); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -26,8 +27,11 @@ const (
 	socketSchema = "redline.profile/1" // of the line before a trace on a control socket
 )
 
+// errCut is the error of a trace whose server ended before it was complete.
+var errCut = errors.New("the trace is cut off")
+
 // take takes a trace into f, while the load runs if there is one. It returns the name of the
-// source.
+// source. The beginning of a trace is there if the error is errCut.
 func take(ctx context.Context, o *Options, console Console, f *os.File) (source string, err error) {
 	fetch, source, err := o.source()
 	if err != nil {
@@ -149,8 +153,11 @@ func (o *Options) get(ctx context.Context, page string, w io.Writer) error {
 // keep copies a trace, up to the limit.
 func (o *Options) keep(w io.Writer, r io.Reader) error {
 	n, err := io.Copy(w, io.LimitReader(r, o.Largest*mebi+1))
-	if err == nil && n > o.Largest*mebi {
-		err = fmt.Errorf("the trace is larger than %d MiB: trace a shorter time, or raise --largest", o.Largest)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w: %w", errCut, err)
+	case err == nil && n > o.Largest*mebi:
+		return fmt.Errorf("the trace is larger than %d MiB: trace a shorter time, or raise --largest", o.Largest)
 	}
 	return err
 }

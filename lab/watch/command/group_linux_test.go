@@ -42,9 +42,15 @@ func group(t *testing.T, controller string, files1, files2 map[string]string) pr
 	files := files1
 	if g.V2 {
 		files = files2
-		if err := os.WriteFile(filepath.Join(g.Mount, "cgroup.subtree_control"), []byte("+"+controller), 0); err != nil {
+		d, err := procfs.PlanDelegation(g.Mount, controller)
+		if err = errors.Join(err, d.Make()); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() {
+			if err := d.Undo(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	if err := os.Mkdir(g.Dir(), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)

@@ -8,23 +8,30 @@ import (
 	"net"
 )
 
+// A link is a connection that is kept; c is nil until it is needed first.
 type link struct {
 	c net.Conn
 	r *bufio.Reader
 }
 
 type quotes struct {
-	addr string
-	idle chan link
+	addr  string
+	links chan link
 }
 
-func newQuotes(addr string) *quotes { return &quotes{addr: addr, idle: make(chan link, 1024)} }
+// newQuotes keeps fewer connections than there are ports: who finds none waits for one.
+func newQuotes(addr string) *quotes {
+	q := &quotes{addr: addr, links: make(chan link, 300)}
+	for range cap(q.links) {
+		q.links <- link{}
+	}
+	return q
+}
 
 func (q *quotes) price(ctx context.Context, symbol string) (string, error) {
-	var l link
-	select {
-	case l = <-q.idle:
-	default:
+	l := <-q.links
+	defer func() { q.links <- l }()
+	if l.c == nil {
 		c, err := connect(ctx, q.addr)
 		if err != nil {
 			return "", err
@@ -34,12 +41,7 @@ func (q *quotes) price(ctx context.Context, symbol string) (string, error) {
 	price, err := ask(l.c, l.r, symbol)
 	if err != nil {
 		_ = l.c.Close()
-		return "", err
+		l = link{}
 	}
-	select {
-	case q.idle <- l:
-	default:
-		_ = l.c.Close()
-	}
-	return price, nil
+	return price, err
 }

@@ -1,0 +1,53 @@
+package procfs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestDelegation has files in place of the kernel's, which keep what was written last.
+func TestDelegation(t *testing.T) {
+	for name, c := range map[string]struct {
+		before string
+		later  string // a group that is made between
+		want   string // the last write
+	}{
+		"given and taken back":  {"cpu\n", "", "-memory -io"},
+		"given for another one": {"cpu\n", "later", "+memory +io"},
+		"one is there":          {"cpu io\n", "", "-memory"},
+		"both are there":        {"io memory\n", "later", "io memory\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "cgroup.subtree_control")
+			if err := os.Mkdir(filepath.Join(dir, "earlier"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(c.before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, err := PlanDelegation(dir, "memory", "io")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Make(); err != nil {
+				t.Fatal(err)
+			}
+			if c.later != "" {
+				if err := os.Mkdir(filepath.Join(dir, c.later), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := d.Undo(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
+				t.Errorf("%q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+	if d, err := PlanDelegation(t.TempDir(), "memory"); err == nil || d.Make() != nil || d.Undo() != nil {
+		t.Error("a directory that is no group: ", err)
+	}
+}
