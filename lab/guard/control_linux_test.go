@@ -62,3 +62,37 @@ func TestControl(t *testing.T) {
 		}
 	}
 }
+
+// Controllers are taken back after the groups that got them are removed.
+func TestUndelegate(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "cgroup.subtree_control")
+	if err := os.WriteFile(file, []byte("cpu\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := procfs.PlanDelegation(dir, "memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Start(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(dir, "below")
+	_, err = g.Undelegate(d)
+	if err == nil {
+		err = d.Make()
+	}
+	if err == nil {
+		_, err = g.RemoveControl(below)
+	}
+	if err == nil {
+		err = os.Mkdir(below, 0o700)
+	}
+	if err := errors.Join(err, g.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "-memory" {
+		t.Errorf("%q, %v, want the controller taken back", got, err)
+	}
+}
