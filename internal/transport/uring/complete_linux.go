@@ -72,7 +72,7 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 		d.piece = d.buffers.Bytes(d.bid, int(e.Res))
 		if e.Flags&sys.CQEMore == 0 {
 			p.state &^= receiving
-			p.direct.Store(true)
+			p.direct(true)
 			p.watched()
 			d.fed = p
 		}
@@ -88,7 +88,7 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	switch err := syscall.Errno(-min(e.Res, 0)); {
 	case e.Res > 0:
 	case e.Res == 0:
-		p.end.Store(endOfStream)
+		p.after.Store(endOfStream)
 	case err == syscall.ENOBUFS:
 		// Open more buffers, if there are any; if not, some are free again by now.
 		if d.buffers.Open(d.buffers.Opened()) {
@@ -97,11 +97,11 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	case err == syscall.ECANCELED || err == syscall.EINTR || err == syscall.EAGAIN:
 		// We have cancelled it, or the thread that started it has ended.
 	default:
-		p.end.Store(uint32(err))
+		p.after.Store(uint32(err))
 	}
 	if e.Flags&sys.CQEMore == 0 {
 		p.state &^= receiving | ending
-		p.direct.Store(true)
+		p.direct(true)
 		if d.settled(p) {
 			return sockets.Event{}, false
 		}
@@ -130,7 +130,7 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 //     buffer, nothing is returned this time.
 //  3. Buffers are offered again.
 func (d *driver) shrink() {
-	if d.stopped || d.failed || len(d.batch.ports) > 0 {
+	if d.stopped || d.failed || len(d.batch.sends) > 0 {
 		return
 	}
 	d.short = 0

@@ -139,7 +139,7 @@ func (d *driver) enter() {
 			d.fail(errno)
 			return
 		}
-		if len(d.batch.ports) > 0 && d.ring.Queued() == 0 {
+		if len(d.batch.sends) > 0 && d.ring.Queued() == 0 {
 			d.sent()
 		}
 		before := len(d.backlog)

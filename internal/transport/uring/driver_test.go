@@ -95,15 +95,15 @@ func TestEarly(t *testing.T) {
 	d := newTestDriver(t, sizes{requests: 2, completions: 8, buffers: 1, first: 1})
 	c := d.NewConn()
 	p := portOf(c)
-	p.direct.Store(false)
+	p.direct(false)
 	b := make([]byte, 4)
 	if n, errno := d.Read(c, b); n != 0 || errno != syscall.EAGAIN {
 		t.Errorf("Read with nothing is %d, %v", n, errno)
 	}
 	p.keep([]byte("one"))
 	p.keep([]byte("two"))
-	p.end.Store(endOfStream)
-	p.direct.Store(true)
+	p.after.Store(endOfStream)
+	p.direct(true)
 	var got []byte
 	for {
 		n, errno := d.Read(c, b)
@@ -118,7 +118,7 @@ func TestEarly(t *testing.T) {
 	if !bytes.Equal(got, []byte("onetwo")) {
 		t.Errorf("Read reads %q", got)
 	}
-	p.end.Store(uint32(syscall.ECONNRESET))
+	p.after.Store(uint32(syscall.ECONNRESET))
 	if _, errno := d.Read(c, b); errno != syscall.ECONNRESET {
 		t.Errorf("Read after a reset is %v", errno)
 	}
@@ -218,7 +218,7 @@ func TestOnce(t *testing.T) {
 	multishot := func() bool {
 		d.backlog = make([]sys.SQE, 1, 2) // nothing is pushed past it
 		d.recv(p)
-		p.direct.Store(true)
+		p.direct(true)
 		multishot := d.backlog[1].Ioprio == sys.RecvMultishot
 		if multishot != (d.backlog[1].Limit == earlyMost) {
 			t.Errorf("multishot is %v, the limit %d", multishot, d.backlog[1].Limit)

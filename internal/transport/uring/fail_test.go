@@ -44,7 +44,7 @@ func TestBatchAge(t *testing.T) {
 		if !d.ring.Push(&e) {
 			t.Fatal("there is no room")
 		}
-		d.batch.ports = append(d.batch.ports, portOf(one))
+		d.batch.sends = append(d.batch.sends, send{port: portOf(one), at: d.batch.at, end: d.batch.at + 1})
 		d.batch.at++
 		one.Batched = true
 	}

@@ -15,16 +15,26 @@ import (
 type port struct {
 	conn  sockets.Conn // must be first: ports are cast back
 	state state
-	once  uint8 // number of further recvs that are for one piece; see recv
-	// sendAt and sendLen are the position of its part of the batch.
-	sendAt, sendLen int32
-	end             atomic.Uint32         // what follows early: an errno, or endOfStream; 0 is nothing yet
-	direct          atomic.Bool           // no recv is in flight: readers read from the socket
-	early           atomic.Pointer[early] // bytes that arrived while they were not wanted; nil if there are none
+	once  uint8                 // number of further recvs that are for one piece; see recv
+	after atomic.Uint32         // what follows early: an errno, or one of the constants below
+	early atomic.Pointer[early] // bytes that arrived while they were not wanted; nil if there are none
 }
 
-// endOfStream is larger than all errnos.
-const endOfStream = 1 << 16
+// What follows the early bytes. The last two are larger than all errnos; what is an end remains.
+const (
+	nothing     = 0       // yet: a recv is in flight
+	endOfStream = 1 << 16 // the peer sends no more
+	theSocket   = 1 << 17 // no recv is in flight: readers read from the socket
+)
+
+// direct makes readers read from the socket, or not, unless there is an end.
+func (p *port) direct(on bool) {
+	if on {
+		p.after.CompareAndSwap(nothing, theSocket)
+	} else {
+		p.after.CompareAndSwap(theSocket, nothing)
+	}
+}
 
 // state belongs to the leader.
 type state uint8
@@ -56,7 +66,7 @@ func portOf(c *sockets.Conn) *port { return (*port)(unsafe.Pointer(c)) }
 // NewConn implements [sockets.Driver].
 func (d *driver) NewConn() *sockets.Conn {
 	p := &port{once: 1}
-	p.direct.Store(true)
+	p.direct(true)
 	return &p.conn
 }
 
@@ -101,8 +111,8 @@ func (p *port) has() bool {
 
 // waiting is the set of events for the early bytes and the end.
 func (p *port) waiting() (events uint32) {
-	switch p.end.Load() {
-	case 0:
+	switch p.after.Load() {
+	case nothing, theSocket:
 	case endOfStream:
 		events = sockets.In | sockets.RdHup
 	default:
@@ -187,7 +197,7 @@ const bulk = 8
 // byte. The kernel continues until the loop looks, which may be megabytes: so all recvs are
 // for one piece if the kernel does not support a limit.
 func (d *driver) recv(p *port) {
-	p.direct.Store(false)
+	p.direct(false)
 	if p.early.Load() != nil {
 		p.once = bulk
 		p.early.Store(nil)
@@ -247,7 +257,7 @@ func (d *driver) Recv(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 		}
 	case n >= bufferSize:
 		p.once = bulk
-		if n < len(b) && p.direct.Load() && p.end.Load() == 0 {
+		if n < len(b) && p.after.Load() == theSocket {
 			n += d.rest(p, b[n:])
 		}
 	}
@@ -261,9 +271,9 @@ func (d *driver) rest(p *port, b []byte) int {
 	case n > 0:
 		return n
 	case errno == 0:
-		p.end.Store(endOfStream)
+		p.after.Store(endOfStream)
 	case errno != syscall.EAGAIN && errno != syscall.EINTR:
-		p.end.Store(uint32(errno))
+		p.after.Store(uint32(errno))
 	}
 	return 0
 }
@@ -272,22 +282,22 @@ func (d *driver) rest(p *port, b []byte) int {
 // comment.
 func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	p := portOf(c)
-	direct, end := p.direct.Load(), p.end.Load()
+	after := p.after.Load()
 	if e := p.early.Load(); e != nil {
 		if n, _ := e.take(b); n > 0 {
 			return n, 0
 		}
 	}
-	switch {
-	case end == endOfStream:
-		return 0, 0
-	case end != 0:
-		return 0, syscall.Errno(end)
-	case !direct:
+	switch after {
+	case nothing:
 		return 0, syscall.EAGAIN
+	case endOfStream:
+		return 0, 0
+	case theSocket:
+		p.once = bulk
+		return sys.Recv(c.FD(), b)
 	}
-	p.once = bulk
-	return sys.Recv(c.FD(), b)
+	return 0, syscall.Errno(after)
 }
 
 // Direct implements [sockets.Receiver].

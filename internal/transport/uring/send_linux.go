@@ -2,6 +2,7 @@ package uring
 
 import (
 	"runtime"
+	"slices"
 
 	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport/sockets"
@@ -22,14 +23,20 @@ const (
 // short: when the call has returned, the memory can be used again.
 type batch struct {
 	slab  sys.Slab
-	at    int     // slab[:at] is in use
-	since int64   // about when the first of them came; 0 is not known yet
-	ports []*port // with something in it, one send each
+	at    int   // slab[:at] is in use
+	since int64 // about when the first of them came; 0 is not known yet
+	sends []send
+}
+
+// A send is the part of a batch that is for one connection: slab[at:end].
+type send struct {
+	port    *port
+	at, end int
 }
 
 // Begin implements [sockets.Batcher].
 func (d *driver) Begin(c *sockets.Conn) {
-	if len(d.batch.ports) > 0 && (c.Batched || d.late()) {
+	if len(d.batch.sends) > 0 && (c.Batched || d.late()) {
 		d.Submit()
 	}
 }
@@ -49,13 +56,12 @@ func (d *driver) Send(c *sockets.Conn, b []byte) bool {
 	if d.stopped {
 		return false
 	}
-	if len(d.batch.ports) >= batchMost || d.batch.at+len(b) > len(d.batch.slab) {
+	if len(d.batch.sends) >= batchMost || d.batch.at+len(b) > len(d.batch.slab) {
 		d.Submit()
-		if len(d.batch.ports) > 0 {
+		if len(d.batch.sends) > 0 {
 			return false // the kernel takes nothing now
 		}
 	}
-	p := portOf(c)
 	e := sys.SQE{
 		Op: sys.OpSend, FD: int32(c.FD()), Addr: d.batch.slab.Addr(d.batch.at), Len: uint32(len(b)),
 		Arg: sys.SendAll, Flags: sys.SQESkipSuccess, Data: data(kindSend, c.FD(), c.Gen()),
@@ -65,16 +71,15 @@ func (d *driver) Send(c *sockets.Conn, b []byte) bool {
 	if len(d.backlog) > 0 || !d.ring.Push(&e) {
 		return false
 	}
-	p.sendAt, p.sendLen = int32(d.batch.at), int32(len(b))
+	d.batch.sends = append(d.batch.sends, send{portOf(c), d.batch.at, d.batch.at + len(b)})
 	d.batch.at += (len(b) + slabAlign - 1) &^ (slabAlign - 1)
-	d.batch.ports = append(d.batch.ports, p)
 	c.Batched = true
 	return true
 }
 
 // Submit implements [sockets.Batcher].
 func (d *driver) Submit() {
-	for d.enter(); len(d.batch.ports) > 0 && !d.loop.Failed(); d.enter() {
+	for d.enter(); len(d.batch.sends) > 0 && !d.loop.Failed(); d.enter() {
 		// The kernel has no memory, or wants room for completions.
 		d.hold()
 		runtime.Gosched()
@@ -104,11 +109,11 @@ func (d *driver) sent() {
 		d.unsent(&d.held[i])
 	}
 	d.ring.Each(d.unsentFunc)
-	for i, p := range d.batch.ports {
-		p.conn.Batched = false
-		d.batch.ports[i] = nil
+	for _, s := range d.batch.sends {
+		s.port.conn.Batched = false
 	}
-	d.batch.ports, d.batch.at, d.batch.since = d.batch.ports[:0], 0, 0
+	clear(d.batch.sends)
+	d.batch.sends, d.batch.at, d.batch.since = d.batch.sends[:0], 0, 0
 }
 
 // unsent gives back what a send has not sent, if the completion is about one, and
@@ -122,8 +127,11 @@ func (d *driver) unsent(e *sys.CQE) {
 	if fd >= len(d.ports) || d.ports[fd] == nil || d.ports[fd].conn.Gen() != gen {
 		return
 	}
-	p := d.ports[fd]
-	if done := max(e.Res, 0); done < p.sendLen {
-		d.loop.Unsent(&p.conn, d.batch.slab[p.sendAt+done:p.sendAt+p.sendLen])
+	i := slices.IndexFunc(d.batch.sends, func(s send) bool { return s.port == d.ports[fd] })
+	if i < 0 {
+		return
+	}
+	if s := d.batch.sends[i]; s.at+int(max(e.Res, 0)) < s.end {
+		d.loop.Unsent(&s.port.conn, d.batch.slab[s.at+int(max(e.Res, 0)):s.end])
 	}
 }
