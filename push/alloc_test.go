@@ -191,7 +191,7 @@ func TestSubscriberMemory(t *testing.T) {
 	all := crowd(t, h, new(fakeLoop), "t", n)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	// 144 for the subscriber, about 25 for the slices that list it, and 96 for what stands
+	// 144 for the subscriber, about 25 for the slices that list it, and 48 for what stands
 	// for the engine's part here.
 	if got := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / n; got > 256 {
 		t.Errorf("%d bytes", got)

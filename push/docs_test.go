@@ -54,9 +54,11 @@ func testForeign(t *testing.T, pattern string) {
 	last := pushtest.Publish(t, hub, "t", "had").ID
 	pushtest.Publish(t, hub, "t", "missed")
 	status, _, got := pushtest.Refused(t, "OPTIONS", s.URL+path+"?topic=t", http.Header{
-		"Origin": {origin}, "Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"last-event-id"},
+		"Origin": {origin}, "Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"last-event-id,x-tenant", "bad field"},
 	})
-	if status/100 != 2 || got.Get("Access-Control-Allow-Origin") != origin || !strings.Contains(got.Get("Access-Control-Allow-Headers"), "Last-Event-ID") {
+	allowed := got.Get("Access-Control-Allow-Headers")
+	if status/100 != 2 || got.Get("Access-Control-Allow-Origin") != origin || !strings.Contains(allowed, "Last-Event-ID") ||
+		!strings.Contains(allowed, ", x-tenant") || strings.Contains(allowed, "bad") {
 		t.Fatalf("preflight: %d %v", status, got)
 	}
 	pushtest.Open(t, s.URL+path, pushtest.Query{Topics: []string{"t"}, LastID: last, Header: http.Header{"Origin": {origin}}}).Want("missed")

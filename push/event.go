@@ -14,12 +14,13 @@ import (
 type Event struct {
 	// Topic is a name as package topic defines it. Required.
 	Topic string
-	// ID identifies the event among all of the hub: a second event with an ID that the
-	// hub remembers, or that the broker knows, is a duplicate, and is not published. Without
-	// a broker it is also the ID that clients see and resume from; otherwise, or if it is
-	// empty, they see the hub's. The hub remembers the IDs of events that it holds, and of
-	// those that it has held until they take an eighth of Options.MaxBytes. At most 255 bytes
-	// without control characters, and not of the form of a hub's positions.
+	// ID identifies the event among all of the hub. Without a broker, a second event with an
+	// ID that the hub remembers is a duplicate, and is not published: it remembers those of
+	// the events that it holds, and of those that it has held until they take an eighth of
+	// Options.MaxBytes. It is then also the ID that clients see and resume from; with a
+	// broker, or if it is empty, they see the hub's. A broker decides by itself what is a
+	// duplicate. At most 255 bytes of UTF-8 without control characters and without spaces at
+	// the ends, not of the form of a hub's positions, and not "earliest".
 	ID string
 	// Type says what the event is, for the client's code. It may be empty. At most 255 bytes
 	// without control characters; the prefix "hub:" is reserved.
@@ -40,9 +41,9 @@ type Event struct {
 // client has received it is known to the client alone.
 //
 // The numbers are exact for subscribers served by net/http. For subscribers on the loops of
-// a redline.Server they are those of the moment before the event is handed to the loops. A
-// subscriber several of whose patterns select the topic counts for each of them. With a
-// broker or MaxDelay, all of them are of that moment, and the former are 0.
+// a redline.Server, and with MaxDelay, they are those of the moment before the event is
+// handed over. A subscriber several of whose patterns select the topic counts for each of
+// them. With a broker they are 0, unless the event was delivered locally (DeliverLocally).
 type Receipt struct {
 	ID        string // of the event, as clients see it
 	Duplicate bool   // an event with this ID was published before; nothing was done

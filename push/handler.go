@@ -313,6 +313,23 @@ func (h *Hub) head(header http.Header, j *joining) {
 	}
 }
 
+// tchar are the characters of a field's name (RFC 9110, section 5.6.2).
+const tchar = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// further returns the fields that a preflight asks for, which the page sends for the service's own
+// use: its origin may send whatever it can, and the handler of the service decides.
+func further(r *http.Request) string {
+	var b strings.Builder
+	for _, list := range r.Header["Access-Control-Request-Headers"] {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = strings.TrimSpace(name); b.Len() < maxField && name != "" && strings.Trim(name, tchar) == "" {
+				b.WriteString(", " + name)
+			}
+		}
+	}
+	return b.String()
+}
+
 // cors allows pages of other origins to read the answer, errors included.
 func (h *Handler) cors(header http.Header, r *http.Request) {
 	origin := r.Header.Get("Origin")
@@ -332,7 +349,8 @@ func (h *Handler) cors(header http.Header, r *http.Request) {
 	header.Set("Access-Control-Expose-Headers", "Retry-After")
 	if r.Method == http.MethodOptions {
 		header.Set("Access-Control-Allow-Methods", allowed)
-		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Cache-Control, Last-Event-ID")
+		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Cache-Control, Last-Event-ID"+further(r))
+		header.Add("Vary", "Access-Control-Request-Headers")
 		header.Set("Access-Control-Max-Age", "86400")
 	}
 }

@@ -28,7 +28,8 @@ type owed struct {
 // shard's lock is held.
 func (l *looped) refused() bool { return l.owed != nil && len(l.owed.rest) > 0 }
 
-// owes returns what is owed, to add to it. The lock is not held if nothing is yet.
+// owes returns what is owed, to add to it. The caller does not hold the shard's lock unless something
+// is owed already.
 func (l *looped) owes() *owed {
 	if l.owed == nil {
 		l.shard.mu.Lock()
@@ -156,7 +157,7 @@ func (l *looped) write(out output, f *frame) bool {
 	if !out.write(f) {
 		return false
 	}
-	if len(f.bytes) > longFrame {
+	if len(f.bytes) > longFrame && f.of != nil {
 		f.of.hold()
 		o := l.owes()
 		o.sent.release()
@@ -191,7 +192,9 @@ func (l *looped) writeRest(out output) bool {
 		f.of.release()
 		o.rest[i] = nil
 	}
-	o.rest = nil
+	if o.rest = nil; o.sent == nil {
+		l.owed = nil
+	}
 	return true
 }
 

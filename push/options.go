@@ -72,9 +72,9 @@ type Options struct {
 	// nothing of what was sent to it; then it counts as gone, see
 	// [redline.Subscription.SetAckTimeout]. It bounds how long a client that has vanished
 	// stays: a Heartbeat later something is sent to it, and AckTimeout after that it is gone.
-	// Negative: as long as the system has it. Default: two Heartbeats, but at least
-	// WriteTimeout, because the kernel also counts while a client reads nothing, and at most
-	// ten minutes.
+	// Negative: as long as the system has it. Default: two Heartbeats, at most ten minutes;
+	// or WriteTimeout if that is more, because the kernel also counts while a client reads
+	// nothing.
 	AckTimeout time.Duration
 	// Spread is the time over which Shutdown ends the subscribers, and over which they
 	// connect elsewhere. Negative: all at once. Default: 2 seconds.
@@ -117,7 +117,8 @@ type Policy uint8
 
 const (
 	// DropOldest drops the oldest event that waits, so that the client catches up to the
-	// present. It is the default.
+	// present. Events of topics with DropNewest or Disconnect are not dropped for it: if
+	// nothing else waits, the new event is. It is the default.
 	DropOldest Policy = iota + 1
 	// DropNewest drops the new event, so that the client gets a stretch without holes.
 	DropNewest

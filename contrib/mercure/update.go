@@ -21,8 +21,8 @@ type Update struct {
 	Data   string
 	// Private: only subscribers whose token has a selector for one of the topics get it.
 	Private bool
-	// ID is the update's ID. Empty, or one that the history holds already: the endpoint makes
-	// one of the form urn:uuid.
+	// ID is the update's ID. Empty, or one that the hub holds or remembers already: the endpoint
+	// makes one of the form urn:uuid.
 	ID    string
 	Type  string        // of the event; may be empty
 	Retry time.Duration // after which time clients connect again; 0: not sent

@@ -98,8 +98,8 @@ func embed(o *Options) (*embedded, error) {
 	return e, nil
 }
 
-// errStarting is the error of what needs the storage before the server has started it: a server
-// that is asked meanwhile is disturbed, or gives wrong answers.
+// errStarting means that the server has not started its storage yet: to ask it meanwhile would disturb
+// the start.
 var errStarting = errors.New("the embedded server is starting")
 
 func (e *embedded) hasStarted() bool {

@@ -25,13 +25,13 @@
 //
 //  1. the leader appends received bytes to the connection's early bytes, and cancels
 //     the recv; more may arrive until it has ended;
-//  2. the last completion reports that it has ended: the leader sets direct. From
-//     here on the kernel takes nothing from the socket by itself;
-//  3. a reader, the leader or a goroutine in Feed, loads direct first, then
-//     takes early bytes, then, only if direct was set, reads from the socket. As
-//     nothing becomes early after direct was set, it cannot read past early bytes;
-//  4. the leader arms the recv again, and clears direct, only when the connection is
-//     not being fed and nothing is early.
+//  2. the last completion reports that it has ended: the leader stores theSocket
+//     in after. From here on the kernel takes nothing from the socket by itself;
+//  3. a reader, the leader or a goroutine in Feed, loads after first, then takes
+//     early bytes, then, only if it has loaded theSocket, reads from the socket. As
+//     nothing becomes early after that was stored, it cannot read past early bytes;
+//  4. the leader arms the recv again, and stores nothing in after, only when the
+//     connection is not being fed and nothing is early. An end remains.
 //
 // A goroutine that finds nothing asks the loop for In, and waits: the loop ends the recv
 // (2), and polls the socket for it.

@@ -76,10 +76,11 @@ func newBaselineCompare() *cobra.Command {
 		Long: `Measure again, and say which functions cost more or less than in a baseline.
 
 A function moved if the rank sum test finds a difference, corrected for all functions
-that were compared (Holm). It is a regression if its whole interval is beyond --limit.
+(Benjamini and Hochberg) and all purposes (Holm). It is a regression if its whole
+interval is beyond --limit.
 
-Exit codes: 0 no regression, 1 a regression or an error, 2 wrong usage, 130
-interrupted.`,
+Exit codes: 0 no regression, 1 something could not be measured, 2 wrong usage, 3 a
+regression, 130 interrupted.`,
 		Example: `  redline baseline compare main --pprof http://127.0.0.1:6060 --load http://127.0.0.1:8080/ --limit 3
   redline baseline compare main --with feature`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -26,7 +26,8 @@ server that COMMAND starts is also tried with other settings, such as GOGC=400, 
 interleaved blocks; a prediction that a trial refutes is struck out.
 
 Exit codes: 0 success, 1 nothing could be measured, 2 wrong usage, 3 a cause would
-gain more than --fail-over, 4 the load was INVALID, 130 interrupted.`,
+gain more than --fail-over, 4 the load was INVALID or the diagnosis is not
+complete, 130 interrupted.`,
 		Example: `  redline diagnose http://127.0.0.1:8080/orders
   redline diagnose -X POST --body '{"sku":7}' --json report.json http://127.0.0.1:8080/orders
   redline diagnose --source . http://127.0.0.1:8080/orders -- ./shop -addr 127.0.0.1:8080

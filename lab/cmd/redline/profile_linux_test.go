@@ -186,13 +186,13 @@ func TestBaseline(t *testing.T) {
 	run(0, "no baselines in .redline/baselines", "list")
 	run(0, "saved .redline/baselines/main.json", append([]string{"save", "main"}, windows(t, "before", 8, 30)...)...)
 	run(0, "no change beyond noise", append([]string{"compare", "main"}, windows(t, "same", 8, 30)...)...)
-	run(1, "WORSE", append([]string{"compare", "main", "--json", "c.json"}, windows(t, "worse", 8, 45)...)...)
+	run(3, "WORSE", append([]string{"compare", "main", "--json", "c.json"}, windows(t, "worse", 8, 45)...)...)
 	run(0, "json.Marshal", append([]string{"compare", "main", "--limit", "50"}, windows(t, "worse", 8, 45)...)...)
 	if text, err := os.ReadFile("c.json"); err != nil || !strings.Contains(string(text), `"worse": true`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	run(0, "saved", append([]string{"save", "feature"}, windows(t, "worse", 8, 45)...)...)
-	run(1, "rule twice", "compare", "main", "--with", "feature", "--rules", textFile(t, "rules.yaml", "rules: [{name: twice, metric: cpu, function: json, times: 1.2}]"))
+	run(3, "rule twice", "compare", "main", "--with", "feature", "--rules", textFile(t, "rules.yaml", "rules: [{name: twice, metric: cpu, function: json, times: 1.2}]"))
 	if out := run(0, "main", "list"); !strings.Contains(out, "feature") || !strings.Contains(out, "cpu (8 windows)") {
 		t.Error(out)
 	}

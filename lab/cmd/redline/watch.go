@@ -54,7 +54,7 @@ if it ended, 130 if a watch with --for was interrupted. Marks do not change them
 	f.StringVar(&o.PProf, "pprof", "", "`URL` of net/http/pprof of a Go service, such as http://127.0.0.1:6060")
 	f.DurationVar(&o.Every, "every", 200*time.Millisecond, "time between two samples")
 	f.DurationVar(&o.For, "for", 0, "end after this time (default: at Ctrl-C, or when the process ends)")
-	f.StringVar(&o.JSON, "json", "", "write JSON lines to `FILE`; - is standard output, which has them anyway unless it is a terminal")
+	f.StringVar(&o.JSON, "json", "", "write JSON lines to `FILE`; - is standard output, which has them without this flag if it is no terminal")
 	f.StringVar(&o.HTML, "html", "", "write a page with charts to this `FILE` when the watch ends")
 	f.StringVar(&o.Prometheus, "prometheus", "", "serve metrics at http://`ADDR`/metrics")
 	f.BoolVar(&o.NoBPF, "no-bpf", false, "without system calls, peers and waits of threads, which eBPF counts (needs root)")

@@ -93,12 +93,14 @@ func (g *group) limit(controller string, v1, v2 map[string]string) error {
 		dir = g.dirs[0]
 	} else {
 		if version == 2 {
-			if g.given, err = procfs.PlanDelegation(mount, "cpu", "memory"); err != nil {
+			d, err := procfs.PlanDelegation(mount, "cpu", "memory")
+			if err != nil {
 				return err
 			}
-			if err := g.given.Make(); err != nil {
+			if err := d.Make(); err != nil {
 				return err
 			}
+			g.given = d
 		}
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err

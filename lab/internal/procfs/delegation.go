@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // A Delegation is that the control groups directly below a group get controllers which they do not
@@ -53,8 +54,8 @@ func (d Delegation) groups() (names []string, err error) {
 // Make makes the change.
 func (d Delegation) Make() error { return d.write("+") }
 
-// Undo undoes it, unless there are groups now that may rely on it: without the controller their limits
-// would be gone.
+// Undo undoes it, unless there are groups now that rely on it, or may: new ones, and earlier ones that
+// have a limit or pass the controller on. Without the controller their limits would be gone.
 func (d Delegation) Undo() error {
 	if len(d.Controllers) == 0 {
 		return nil
@@ -67,11 +68,22 @@ func (d Delegation) Undo() error {
 		return err
 	}
 	for _, name := range now {
-		if !slices.Contains(d.Beside, name) {
+		if !slices.Contains(d.Beside, name) || d.limits(name) {
 			return nil
 		}
 	}
-	return d.write("-")
+	if err := d.write("-"); !errors.Is(err, syscall.EBUSY) { // a group passes it on
+		return err
+	}
+	return nil
+}
+
+// limits reports whether a group has a limit of one of the controllers.
+func (d Delegation) limits(group string) bool {
+	return slices.ContainsFunc(d.Controllers, func(controller string) bool {
+		b, err := os.ReadFile(filepath.Join(d.Dir, group, controller+".max"))
+		return err == nil && !strings.HasPrefix(string(b), "max")
+	})
 }
 
 func (d Delegation) write(sign string) error {

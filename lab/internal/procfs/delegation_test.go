@@ -11,12 +11,14 @@ func TestDelegation(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string
 		later  string // a group that is made between
+		limit  string // that an earlier group gets between
 		want   string // the last write
 	}{
-		"given and taken back":  {"cpu\n", "", "-memory -io"},
-		"given for another one": {"cpu\n", "later", "+memory +io"},
-		"one is there":          {"cpu io\n", "", "-memory"},
-		"both are there":        {"io memory\n", "later", "io memory\n"},
+		"given and taken back":   {"cpu\n", "", "max", "-memory -io"},
+		"given for another one":  {"cpu\n", "later", "max", "+memory +io"},
+		"used by an earlier one": {"cpu\n", "", "4096", "+memory +io"},
+		"one is there":           {"cpu io\n", "", "max", "-memory"},
+		"both are there":         {"io memory\n", "later", "max", "io memory\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -38,6 +40,9 @@ func TestDelegation(t *testing.T) {
 				if err := os.Mkdir(filepath.Join(dir, c.later), 0o700); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "earlier", "memory.max"), []byte(c.limit+"\n"), 0o600); err != nil {
+				t.Fatal(err)
 			}
 			if err := d.Undo(); err != nil {
 				t.Fatal(err)

@@ -71,8 +71,10 @@ func (s *subject) enclose(v *verb) error {
 	if err != nil {
 		return errNoGroup(err)
 	}
-	if err := g.Make(v.guard); err != nil {
+	if err := g.Make(v.guard); errors.Is(err, group.ErrNone) {
 		return errNoGroup(err)
+	} else if err != nil {
+		return err
 	}
 	s.group, s.run.Group = g, fmt.Sprintf("v%d", g.Version())
 	if err := s.limit(limit); err != nil {

@@ -67,22 +67,24 @@ func (g *Group) Version() int {
 	return 1
 }
 
-// An Undoer receives each change before it is made: a *guard.Guard. What it returns cancels that.
+// An Undoer, a *guard.Guard, receives each change before it is made. release is for one that could
+// not be made.
 type Undoer interface {
 	Undelegate(procfs.Delegation) (release func() error, err error)
 	RemoveControl(dir string) (release func() error, err error)
 }
 
-// Make makes the group. The error is [ErrNone] if this process may not. undo undoes it.
+// Make makes the group. The error is [ErrNone] if this process may not.
 func (g *Group) Make(undo Undoer) error {
 	if err := g.delegate(undo); err != nil {
-		return fmt.Errorf("%w: %w", ErrNone, err)
+		return err
 	}
-	if _, err := undo.RemoveControl(g.dir); err != nil {
+	release, err := undo.RemoveControl(g.dir)
+	if err != nil {
 		return err
 	}
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
-		return fmt.Errorf("%w: %w", ErrNone, err)
+		return errors.Join(fmt.Errorf("%w: %w", ErrNone, err), release())
 	}
 	return nil
 }
@@ -93,13 +95,20 @@ func (g *Group) delegate(undo Undoer) error {
 		return nil
 	}
 	d, err := procfs.PlanDelegation(filepath.Dir(g.dir), "memory")
-	if err != nil || len(d.Controllers) == 0 {
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	case len(d.Controllers) == 0:
+		return nil
+	}
+	release, err := undo.Undelegate(d)
+	if err != nil {
 		return err
 	}
-	if _, err := undo.Undelegate(d); err != nil {
-		return err
+	if err := d.Make(); err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", ErrNone, err), release())
 	}
-	return d.Make()
+	return nil
 }
 
 // Limit bounds the memory of the group, in bytes, without swap. unswapped says why swap could not

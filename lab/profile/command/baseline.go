@@ -57,7 +57,7 @@ func (b *Baseline) BindCompare(f *pflag.FlagSet) {
 }
 
 // ExitWorse is the exit code of a comparison with a regression.
-const ExitWorse = 1
+const ExitWorse = 3
 
 // fewest is the number of windows below which nothing can be compared.
 const fewest = 3

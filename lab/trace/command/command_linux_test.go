@@ -245,12 +245,17 @@ func TestControl(t *testing.T) {
 	if q := asked(); q != "profile trace 1\n" {
 		t.Errorf("asked %q", q)
 	}
+	var code cli.ExitCode
+	o.Control, _ = socket(t, fmt.Sprintf(`{"schema":"redline.profile/1","bytes":%d}`+"\n%s", len(data)+1, data))
+	if out, said, err := ran(t, o); !errors.As(err, &code) || code != ExitPartial || !strings.Contains(out, "main.work") || !strings.Contains(said, "cut off") {
+		t.Errorf("a service that ends while it answers: %v, %q: %s", err, said, out)
+	}
 	for answer, want := range map[string]string{
-		`{"schema":"redline.runtime/1"}` + "\n":                                           "offers neither profiles nor traces",
-		`{"schema":"redline.profile/1","error":"there is no profile \"trace\""}` + "\n":   "offers no traces",
-		`{"schema":"redline.profile/1","error":"tracing is already enabled"}` + "\n":      "the service reported: tracing is already enabled",
-		`{"schema":"redline.profile/1","bytes":99999999}` + "\n":                          "larger than 8 MiB",
-		`{"schema":"redline.profile/1","bytes":100}` + "\n" + "go 1.26 trace\x00\x00\x00": "EOF",
+		`{"schema":"redline.runtime/1"}` + "\n":                                         "offers neither profiles nor traces",
+		`{"schema":"redline.profile/1","error":"there is no profile \"trace\""}` + "\n": "offers no traces",
+		`{"schema":"redline.profile/1","error":"tracing is already enabled"}` + "\n":    "the service reported: tracing is already enabled",
+		`{"schema":"redline.profile/1","bytes":99999999}` + "\n":                        "larger than 8 MiB",
+		`{"schema":"redline.profile/1","bytes":100}` + "\n":                             "EOF",
 		"hello\n":                    "invalid character",
 		strings.Repeat("x", 100<<10): "buffer full",
 	} {

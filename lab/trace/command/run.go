@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -85,8 +86,10 @@ func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
 	case failed != nil:
 		return fmt.Errorf("keep the trace: %w", errors.Join(err, failed))
 	case errors.Is(err, errCut) && begun > 0:
-		fmt.Fprintf(console.Err, "redline: %v\n", err)
-		cut = "the server ended before it was complete"
+		for line := range strings.Lines(redact.Text(err.Error())) {
+			fmt.Fprintf(console.Err, "redline: %s\n", strings.TrimSpace(line))
+		}
+		cut = "the connection ended before it was complete"
 	case err != nil:
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/child"
+	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/load/observe"
 )
 
@@ -27,7 +28,7 @@ const (
 	socketSchema = "redline.profile/1" // of the line before a trace on a control socket
 )
 
-// errCut is the error of a trace whose server ended before it was complete.
+// errCut is the error of a trace of which only the beginning came.
 var errCut = errors.New("the trace is cut off")
 
 // take takes a trace into f, while the load runs if there is one. It returns the name of the
@@ -120,11 +121,19 @@ func (o *Options) fromPages(ctx context.Context, console Console, base string, w
 	if o.Samples {
 		all.Go(func() {
 			if err := o.get(ctx, fmt.Sprintf("%s/profile?seconds=%d", base, seconds), io.Discard); err != nil && ctx.Err() == nil {
-				fmt.Fprintf(console.Err, "redline: the trace is without CPU samples: %v\n", err)
+				fmt.Fprintf(console.Err, "redline: the trace is without CPU samples: %s\n", redact.Text(err.Error()))
 			}
 		})
 	}
-	return o.get(ctx, fmt.Sprintf("%s/trace?seconds=%d", base, seconds), w)
+	return cutOff(o.get(ctx, fmt.Sprintf("%s/trace?seconds=%d", base, seconds), w))
+}
+
+// cutOff makes an error of a connection that ended early one of errCut.
+func cutOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("%w: %w", errCut, err)
+	}
+	return err
 }
 
 // get copies a page to w.
@@ -153,11 +162,8 @@ func (o *Options) get(ctx context.Context, page string, w io.Writer) error {
 // keep copies a trace, up to the limit.
 func (o *Options) keep(w io.Writer, r io.Reader) error {
 	n, err := io.Copy(w, io.LimitReader(r, o.Largest*mebi+1))
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("%w: %w", errCut, err)
-	case err == nil && n > o.Largest*mebi:
-		return fmt.Errorf("the trace is larger than %d MiB: trace a shorter time, or raise --largest", o.Largest)
+	if err == nil && n > o.Largest*mebi {
+		err = fmt.Errorf("the trace is larger than %d MiB: trace a shorter time, or raise --largest", o.Largest)
 	}
 	return err
 }
@@ -212,7 +218,7 @@ func (o *Options) answer(in *bufio.Reader, w io.Writer) error {
 		return fmt.Errorf("the trace is larger than %d MiB: trace a shorter time, or raise --largest", o.Largest)
 	}
 	if _, err := io.CopyN(w, in, head.Bytes); err != nil {
-		return fmt.Errorf("read the trace: %w", err)
+		return fmt.Errorf("read the trace: %w", cutOff(err))
 	}
 	return nil
 }

@@ -29,7 +29,12 @@ func newQuotes(addr string) *quotes {
 }
 
 func (q *quotes) price(ctx context.Context, symbol string) (string, error) {
-	l := <-q.links
+	var l link
+	select {
+	case l = <-q.links:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	defer func() { q.links <- l }()
 	if l.c == nil {
 		c, err := connect(ctx, q.addr)
