@@ -25,7 +25,7 @@ func (s *Session) Quit(fresh bool, _ *buf.Queue) error {
 
 // EOF implements the transport's contract: the peer has sent its last byte.
 func (s *Session) EOF(unread []byte, out *buf.Queue) error {
-	s.lose()
+	s.lose(transport.ErrLost)
 	switch {
 	case s.phase == inPush:
 		return s.cutPush(exchange.ErrGone)
@@ -71,19 +71,29 @@ func (s *Session) Drained() {
 }
 
 // Lost implements the transport's contract: the peer has gone.
-func (s *Session) Lost(error) {
-	s.lose()
+func (s *Session) Lost(err error) {
+	s.lose(err)
 	if s.pushed.Load() {
 		s.requestTurn() // which finds it: see turn
 	}
 }
 
+// Why nothing can be sent any more, in Session.lost. 0: it can.
+const (
+	byPeer uint32 = iota + 1
+	byStop        // the transport has stopped
+)
+
 // lose notifies the exchange in progress that its client has gone.
-func (s *Session) lose() {
+func (s *Session) lose(err error) {
+	why := byPeer
+	if err == transport.ErrStopped {
+		why = byStop
+	}
 	s.mu.Lock()
 	f := s.gone
 	s.gone = nil
-	s.lost.Store(true)
+	s.lost.CompareAndSwap(0, why)
 	s.mu.Unlock()
 	if f != nil {
 		f()
@@ -92,7 +102,7 @@ func (s *Session) lose() {
 
 // Closed implements the transport's contract: the connection no longer exists.
 func (s *Session) Closed(err error) {
-	s.lose()
+	s.lose(err)
 	s.phase = inClose
 	s.unsubscribe(closedBy(err))
 	s.drop()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 // A held is an answer that continues after its handler has returned.
@@ -193,7 +194,7 @@ func (h *held) expired() error {
 		s.deadline(0)
 		h.drained()
 	case s.overdue():
-		s.lose()
+		s.lose(transport.ErrLost)
 		return s.cut()
 	}
 	return nil
@@ -289,7 +290,7 @@ func (s *Session) endHeld(out *buf.Queue) error {
 // framing is cut when the client has received everything that was sent, or is too slow to
 // accept it.
 func (s *Session) abortHeld(out *buf.Queue) error {
-	s.lose()
+	s.lose(transport.ErrLost)
 	h := s.w.held
 	if h.ending = unframed(&s.w.x.Response) && out.Len()+s.conn.Pending() > 0; h.ending {
 		return nil

@@ -49,8 +49,8 @@ type Session struct {
 	calling bool                // a turn has been requested in this turn
 	push    exchange.Subscriber // writes the answer by turns; nil if none does
 
-	pushed atomic.Bool // phase is inPush
-	lost   atomic.Bool // set with mu held: Lost is called by another goroutine
+	pushed atomic.Bool   // phase is inPush
+	lost   atomic.Uint32 // why, set with mu held: Lost is called by another goroutine
 	mu     sync.Mutex
 	gone   func() // all functions registered with OnGone
 }

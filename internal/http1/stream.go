@@ -203,7 +203,7 @@ func (s *Session) fail(err error) error {
 		s.conn.SetWriteTimeout(0)
 		_ = s.conn.Flush(s.out, 0, w.shared) // returns when all is dropped, or has just been sent
 	}
-	s.lose()
+	s.lose(err)
 	return w.failed
 }
 
@@ -294,7 +294,7 @@ func (s *Session) OnGone(f func()) (gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watched = true
-	if s.lost.Load() {
+	if s.lost.Load() != 0 {
 		return true
 	}
 	if before := s.gone; before != nil {

@@ -98,8 +98,11 @@ func (s *Session) Turn(out *buf.Queue) error {
 // turn lets the subscriber write. Lost first notes that the client has gone and then looks
 // at pushed, subscribe does it in the reverse order: so at least one of them sees the other.
 func (s *Session) turn() error {
-	if s.lost.Load() {
+	switch s.lost.Load() {
+	case byPeer:
 		return s.cutPush(exchange.ErrGone)
+	case byStop:
+		return s.cutPush(transport.ErrStopped)
 	}
 	s.calling = false
 	verdict := s.push.Turn()

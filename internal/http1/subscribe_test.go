@@ -163,3 +163,28 @@ func (c *counter) check(r *bufio.Reader) error {
 	}
 	return nil
 }
+
+// TestSubscribeStopped wants a subscriber to learn that the server has stopped, also when that ends its
+// connection before it is closed.
+func TestSubscribeStopped(t *testing.T) {
+	for lost, want := range map[error]error{transport.ErrStopped: transport.ErrStopped, transport.ErrLost: exchange.ErrGone} {
+		p := &pusher{t: t, rng: rand.New(rand.NewPCG(1, 1))}
+		cfg := &exchange.Config{Handler: p, HighWater: 4 << 10, StallTimeout: time.Minute}
+		var s *Session
+		f := transporttest.NewFake(t, 1, func(c transport.Conn) transport.Session {
+			s = NewSession(c, cfg)
+			return s
+		})
+		f.SendString("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		for n := 0; n < 1000 && (len(p.all) == 0 || s.phase != inPush); n++ {
+			f.Step()
+		}
+		s.Lost(lost)
+		for n := 0; n < 1000 && len(p.all[0].gone) == 0; n++ {
+			f.Step()
+		}
+		if gone := p.all[0].gone; len(gone) != 1 || gone[0] != want {
+			t.Errorf("%v: the subscriber gets %v, want %v", lost, gone, want)
+		}
+	}
+}

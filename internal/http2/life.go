@@ -174,9 +174,12 @@ func (s *Session) EOF(_ []byte, out *buf.Queue) error {
 
 // Lost implements the transport's contract: the client has gone while a handler runs
 // inline.
-func (s *Session) Lost(error) {
+func (s *Session) Lost(err error) {
 	s.mu.Lock()
 	defer s.unlock()
+	if err == transport.ErrStopped {
+		s.because(err)
+	}
 	s.closed = true
 	s.loseAll()
 }
