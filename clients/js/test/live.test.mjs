@@ -64,8 +64,7 @@ test("prices move, in colour and in words", async (t) => {
   const text = await tile.innerText();
   while ((await tile.innerText()) === text) m.tick(0);
   m.hub.publish({ topic: "prices/ZERO", type: "price", data: '{"name":"Zero","price":5,"open":4}' });
-  await wait(page, () => document.querySelector(".tile:last-child")?.textContent.startsWith("ZERO"));
-  assert.equal(await page.locator(".tile").last().getAttribute("data-trend"), "up");
+  await wait(page, () => { const tile = document.querySelector(".tile:last-child"); return tile?.textContent.startsWith("ZERO") && tile.dataset.trend === "up"; });
 });
 
 test("what is said is sent, comes back, and stays text", async (t) => {
