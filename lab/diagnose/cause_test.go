@@ -51,6 +51,10 @@ func TestReport(t *testing.T) {
 	if r.Conclude(); r.Valid || len(r.Why) != 1 || !strings.HasPrefix(r.Why[0], "sweep, 4 connections") {
 		t.Errorf("%v %q", r.Valid, r.Why)
 	}
+	r.Loads[1].Errors = 0.95
+	if r.Conclude(); !strings.Contains(r.Verdict, "95 % of the requests fail") {
+		t.Error(r.Verdict)
+	}
 	empty := &Report{}
 	if empty.Conclude(); empty.Valid || empty.Verdict == "" {
 		t.Errorf("%+v", empty)

@@ -6,6 +6,9 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
+// worthSaying is the share of failed requests from which the verdict names it.
+const worthSaying = 0.01
+
 // verdict says in a sentence or two what limits the server.
 func (r *Report) verdict() string {
 	knee := r.Evidence.Knee()
@@ -26,6 +29,9 @@ func (r *Report) verdict() string {
 		}
 	}
 	text += "."
+	if knee.Errors >= worthSaying {
+		text += fmt.Sprintf(" %s of the requests fail there: the rate is that of the right answers.", report.Share(knee.Errors))
+	}
 	switch {
 	case !r.Valid:
 		text += " The load was not valid, so the figures may be the generator's."

@@ -36,7 +36,18 @@ func Listening(port int) ([]int, error) {
 		}
 	}
 	slices.Sort(pids)
-	return pids, nil
+	return withoutSystemd(procfs.Host, pids), nil
+}
+
+// withoutSystemd leaves systemd out, which keeps the sockets that it has opened for services
+// (systemd.socket(5)) and serves none itself.
+func withoutSystemd(fs procfs.FS, pids []int) []int {
+	if len(pids) > 0 && pids[0] == 1 {
+		if name, err := fs.Fields("proc", "1", "comm"); err == nil && slices.Equal(name, []string{"systemd"}) {
+			return pids[1:]
+		}
+	}
+	return pids
 }
 
 // ListeningUnix returns the process that began to listen on the socket at the other end of

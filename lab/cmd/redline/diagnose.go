@@ -55,7 +55,7 @@ complete, 130 interrupted.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.IntVarP(&o.Most, "most", "c", 256, "connections of the sweep, at most")
+	f.IntVarP(&o.Most, "most", "c", 256, "connections of the sweep, at most; later loads may have twice as many")
 	f.DurationVarP(&o.Window, "window", "d", 3*time.Second, "time of each of the three loads")
 	f.DurationVar(&o.Step, "step", time.Second, "time of each run of the sweep")
 	f.DurationVar(&o.Warmup, "warmup", 500*time.Millisecond, "time before each measurement")

@@ -67,6 +67,22 @@ func newRoot(args []string) *cobra.Command {
 	return root
 }
 
+// besides returns the errors that were joined to an exit code, which nothing has printed.
+func besides(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, one := range joined.Unwrap() {
+			rest = append(rest, besides(one))
+		}
+		return errors.Join(rest...)
+	}
+	var code cli.ExitCode
+	if errors.As(err, &code) {
+		return nil
+	}
+	return err
+}
+
 func run(ctx context.Context, args []string) int {
 	root := newRoot(args)
 	err := cli.NoVerb(root, args)
@@ -78,6 +94,9 @@ func run(ctx context.Context, args []string) int {
 	}
 	var code cli.ExitCode
 	if errors.As(err, &code) {
+		if err = besides(err); err != nil {
+			cli.PrintError(os.Stderr, cli.ScreenOf(root, os.Stderr), redact.Text(err.Error()))
+		}
 		return int(code)
 	}
 	cli.PrintError(os.Stderr, cli.ScreenOf(root, os.Stderr), redact.Text(err.Error()))

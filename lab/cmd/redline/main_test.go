@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/suite"
 )
@@ -272,4 +274,25 @@ func serveLocked(addr string) error {
 		mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	}))
+}
+
+// What is joined to an exit code was printed by nobody.
+func TestBesidesExitCodes(t *testing.T) {
+	lost := errors.New("lost")
+	for want, err := range map[string]error{
+		"":           errors.Join(cli.ExitCode(3), nil),
+		"lost":       errors.Join(errors.Join(cli.ExitCode(3), lost), cli.ExitCode(1)),
+		"lost\nlost": errors.Join(lost, cli.ExitCode(3), lost),
+	} {
+		got := ""
+		if rest := besides(err); rest != nil {
+			got = rest.Error()
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if err := besides(fmt.Errorf("it is explained: %w", cli.ExitCode(3))); err != nil {
+		t.Error(err)
+	}
 }

@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	}
 	r := &diagnose.Report{Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(url), Machine: machine.Fingerprint(".")}
 	e, err := o.evidence(ctx, url, changed, console)
-	if e == nil || len(e.Sweep) == 0 {
+	if e == nil || !slices.ContainsFunc(e.Sweep, func(p diagnose.Point) bool { return p.Rate > 0 }) {
 		if ctx.Err() != nil {
 			return cli.ExitCode(ExitInterrupted)
 		}
@@ -174,12 +174,11 @@ func (o *Options) stdouts() (n int) {
 
 // finish prints and saves the report, and returns the exit code.
 func (o *Options) finish(r *diagnose.Report, e *diagnose.Evidence, console Console) error {
+	var shown error
 	if o.stdouts() == 0 {
-		if err := present.Text(console.Out, console.Screen, r); err != nil {
-			return err
-		}
+		shown = present.Text(console.Out, console.Screen, r)
 	}
-	if err := o.save(r, e, console.Out); err != nil {
+	if err := errors.Join(shown, o.save(r, e, console.Out)); err != nil {
 		return err
 	}
 	switch {

@@ -54,15 +54,20 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 	if len(pids) == 0 {
 		return s, nil
 	}
+	// A parent comes before its children, whichever has the lower number.
+	pids = slices.Clone(pids)
+	slices.SortStableFunc(pids, func(a, b int) int { return len(probe.Tree(b)) - len(probe.Tree(a)) })
 	for _, pid := range pids {
 		tree := probe.Tree(pid)
 		if len(tree) == 0 {
 			return s, fmt.Errorf("--pid %d: there is no such process", pid)
 		}
-		s.processes.PIDs = append(s.processes.PIDs, tree...)
+		for _, one := range tree {
+			if !slices.Contains(s.processes.PIDs, one) {
+				s.processes.PIDs = append(s.processes.PIDs, one)
+			}
+		}
 	}
-	slices.Sort(s.processes.PIDs)
-	s.processes.PIDs = slices.Compact(s.processes.PIDs)
 	cpus, err := probe.AllowedTo(pids[0])
 	if err != nil {
 		return s, err

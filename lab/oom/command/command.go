@@ -49,6 +49,9 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	r := &oom.Report{Schema: oom.Schema, Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(url), Machine: machine.Fingerprint(".")}
 	err = v.runs(ctx, r)
 	if len(r.Runs) == 0 {
+		if ctx.Err() != nil {
+			return cli.ExitCode(130)
+		}
 		return err
 	}
 	if err != nil {

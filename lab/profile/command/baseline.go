@@ -51,7 +51,7 @@ func (b *Baseline) BindWindows(f *pflag.FlagSet) {
 
 // BindCompare adds the flags of a comparison.
 func (b *Baseline) BindCompare(f *pflag.FlagSet) {
-	f.Float64Var(&b.Limit, "limit", 5, "exit with code 1 if a function or the total costs more than this many `PERCENT` of the baseline's total in addition")
+	f.Float64Var(&b.Limit, "limit", 5, "exit with code 3 if a function or the total costs more than this many `PERCENT` of the baseline's total in addition")
 	f.StringVar(&b.With, "with", "", "compare with the saved baseline of this `NAME`, instead of measuring")
 	f.StringVar(&b.JSON, "json", "", "write the comparison as JSON to this `FILE`; - is standard output")
 }

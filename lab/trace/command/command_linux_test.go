@@ -204,6 +204,22 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// An output that cannot be written costs no other one.
+func TestOutputsFail(t *testing.T) {
+	whole := sample(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(whole) }))
+	defer s.Close()
+	o := usual()
+	o.PProf, o.Save, o.JSON, o.HTML = s.URL, "/dev/full", "/dev/full", filepath.Join(t.TempDir(), "a.html")
+	out, _, err := ran(t, o)
+	if err == nil || !strings.Contains(err.Error(), "--save") || !strings.Contains(err.Error(), "--json") || !strings.Contains(out, "main.work") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if page, err := os.ReadFile(o.HTML); err != nil || !bytes.Contains(page, []byte("main.work")) {
+		t.Errorf("%v, %d bytes", err, len(page))
+	}
+}
+
 // socket answers every question with text, and returns its path.
 func socket(t *testing.T, text string) (path string, asked func() string) {
 	t.Helper()

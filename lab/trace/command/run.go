@@ -93,15 +93,14 @@ func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
 	case err != nil:
 		return err
 	}
+	var kept error
 	if o.Save != "" {
-		if err := save(f, o.Save); err != nil {
-			return err
-		}
+		kept = save(f, o.Save)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read the trace: %w", err)
+		return errors.Join(kept, fmt.Errorf("read the trace: %w", err))
 	}
-	return report(ctx, o, console, f, source, cut)
+	return errors.Join(kept, report(ctx, o, console, f, source, cut))
 }
 
 // save copies a trace that was taken to the file that was asked for.
@@ -174,25 +173,22 @@ func report(ctx context.Context, o *Options, console Console, in io.Reader, sour
 	if r.Partial == "" {
 		r.Partial = cut
 	}
+	// An output that cannot be written does not keep the others from being written.
 	if o.JSON != "" {
-		if err := writeJSON(o.JSON, console.Out, r); err != nil {
-			return err
-		}
+		err = errors.Join(err, writeJSON(o.JSON, console.Out, r))
 	}
 	if o.HTML != "" {
-		if err := cli.WritePage(o.HTML, func(w io.Writer) error { return page.Write(w, r) }); err != nil {
-			return fmt.Errorf("--html: %w", err)
+		if failed := cli.WritePage(o.HTML, func(w io.Writer) error { return page.Write(w, r) }); failed != nil {
+			err = errors.Join(err, fmt.Errorf("--html: %w", failed))
 		}
 	}
 	if o.JSON != "-" {
-		if err := output.Print(console.Out, console.Screen, r); err != nil {
-			return err
-		}
+		err = errors.Join(err, output.Print(console.Out, console.Screen, r))
 	}
-	if r.Partial != "" {
+	if err == nil && r.Partial != "" {
 		return cli.ExitCode(ExitPartial)
 	}
-	return nil
+	return err
 }
 
 func writeJSON(path string, out io.Writer, r *trace.Report) error {

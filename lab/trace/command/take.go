@@ -48,6 +48,9 @@ func take(ctx context.Context, o *Options, console Console, f *os.File) (source 
 		}
 		defer func() { err = errors.Join(err, c.Close()) }()
 		if err := o.ready(ctx, c); err != nil {
+			if ctx.Err() != nil {
+				return "", interrupted(console)
+			}
 			return "", err
 		}
 	}
@@ -58,8 +61,7 @@ func take(ctx context.Context, o *Options, console Console, f *os.File) (source 
 	err = fetch(ctx, console, f)
 	err = errors.Join(err, load.end(console))
 	if ctx.Err() != nil {
-		fmt.Fprintln(console.Err, "redline: interrupted before the trace was complete")
-		return "", cli.ExitCode(130)
+		return "", interrupted(console)
 	}
 	return source, err
 }
@@ -128,9 +130,9 @@ func (o *Options) fromPages(ctx context.Context, console Console, base string, w
 	return cutOff(o.get(ctx, fmt.Sprintf("%s/trace?seconds=%d", base, seconds), w))
 }
 
-// cutOff makes an error of a connection that ended early one of errCut.
+// cutOff makes an error of a connection that ended early, or went silent, one of errCut.
 func cutOff(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	return err

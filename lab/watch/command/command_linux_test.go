@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case guard.Verb:
 			os.Exit(guard.Main(os.Stdin))
+		case idle:
+			time.Sleep(time.Minute)
+			os.Exit(0)
 		case watchVerb:
 			o := Options{Command: os.Args[2:], Every: 50 * time.Millisecond, NoBPF: true}
 			fmt.Println(Run(context.Background(), o, Console{Out: io.Discard, Err: os.Stderr}))

@@ -24,7 +24,6 @@ type memory struct {
 	opening chan opened // not nil while the program is being read
 	next    time.Time   // not before this
 	pause   time.Duration
-	foreign bool // the program is not Go's
 }
 
 type opened struct {
@@ -64,7 +63,7 @@ func (m *memory) Sample(_ context.Context, r *watch.Reading) error {
 // open begins to read the program, or takes the result.
 func (m *memory) open(r *watch.Reading) error {
 	switch {
-	case m.opening == nil && (m.foreign || r.At.Before(m.next)):
+	case m.opening == nil && r.At.Before(m.next):
 		return nil
 	case m.opening == nil:
 		c := make(chan opened, 1)
@@ -80,7 +79,7 @@ func (m *memory) open(r *watch.Reading) error {
 		m.opening, m.process = nil, o.process
 		m.next = r.At.Add(m.pause)
 		m.pause = min(2*m.pause, lastRetry)
-		if m.foreign = errors.Is(o.err, gomem.ErrNotGo); m.foreign || errors.Is(o.err, gomem.ErrGone) {
+		if errors.Is(o.err, gomem.ErrNotGo) || errors.Is(o.err, gomem.ErrGone) { // it may yet execute another program
 			return nil
 		}
 		if o.err == nil {

@@ -35,3 +35,14 @@ func TestMemoryOfOthers(t *testing.T) {
 		t.Error("sleep has goroutines")
 	}
 }
+
+// idle is the argument by which this program does nothing.
+const idle = "do-nothing"
+
+// A script that becomes a Go program is read from then on.
+func TestMemoryAfterExec(t *testing.T) {
+	script := []string{"sh", "-c", `sleep 1; exec "$0" ` + idle, os.Args[0]}
+	if _, _, err := watchedUntil(t, t.Context(), Options{Command: script}, `"goroutines_waiting"`); err != nil {
+		t.Fatal(err)
+	}
+}
