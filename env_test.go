@@ -75,6 +75,12 @@ func onAll(t *testing.T, f func(t *testing.T, transport redline.Transport)) {
 	onThese(t, append(slices.Clone(transports()), overTLS), f)
 }
 
+// onTurn runs a test on the transport whose turn the row of a table is.
+func onTurn(t *testing.T, row int, f func(t *testing.T, transport redline.Transport)) {
+	t.Helper()
+	onThese(t, slices.DeleteFunc(append(slices.Clone(transports()), overTLS), func(name redline.Transport) bool { return !turn(name, row) }), f)
+}
+
 func onThese(t *testing.T, names []redline.Transport, f func(t *testing.T, transport redline.Transport)) {
 	t.Helper()
 	for _, name := range names {
