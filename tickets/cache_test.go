@@ -109,18 +109,37 @@ func TestCacheAge(t *testing.T) {
 		if s := c.Stats(); s.Sessions != 0 || s.Bytes != 0 || timer != nil {
 			t.Errorf("the cache is empty, and has timer %v, %+v", timer, s)
 		}
-		// Additions remove what has expired, without the timer.
-		for range 100 {
-			c.store("a.test", []byte(aState), time.Now())
-		}
-		for range 50 {
-			c.store("a.test", []byte(aState), time.Now().Add(2*time.Hour))
-		}
-		if s := c.Stats(); s.Sessions > 60 {
-			t.Errorf("additions remove nothing: %+v", s)
-		}
-		time.Sleep(4 * time.Hour)
 	})
+}
+
+// TestAddExpires: an addition removes what has expired in its shard, without the timer, and
+// not more than so many at once.
+func TestAddExpires(t *testing.T) {
+	var s shard
+	s.init(1 << 20)
+	now := time.Now()
+	added := byte(0)
+	add := func(now time.Time) (evicted int) {
+		added++
+		stored, evicted := s.add(&entry{handle: handle{1: added}, until: now.Add(time.Hour)}, now)
+		if !stored {
+			t.Fatalf("entry %d is not stored", added)
+		}
+		return evicted
+	}
+	for range 2*sweeps + 1 {
+		if n := add(now); n != 0 {
+			t.Fatalf("%d evicted before the hour", n)
+		}
+	}
+	for i, want := range []int{sweeps, sweeps, 1, 0} {
+		if n := add(now.Add(time.Hour)); n != want {
+			t.Errorf("addition %d after the hour evicts %d, want %d", i, n, want)
+		}
+	}
+	if n, _ := s.size(); n != 4 {
+		t.Errorf("%d sessions left, want 4", n)
+	}
 }
 
 func TestCacheOnce(t *testing.T) {
