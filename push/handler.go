@@ -2,9 +2,7 @@ package push
 
 import (
 	"errors"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +67,7 @@ func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)
 // through http.ResponseController; one in the past cuts the client, and comes from any
 // goroutine.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	j, status, text := h.look(w.Header(), r)
+	j, status, text := h.look(w.Header(), asked(r))
 	if j != nil {
 		ok, err := h.hub.serveLooped(j, w.Header(), func(l *looped) (*redline.Subscription, error) { return redline.Subscribe(w, l) })
 		if !ok {
@@ -93,76 +91,32 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Serve is the native handler, for a redline.Server. It does what ServeHTTP does, with less
 // memory for each subscriber.
 func (h *Handler) Serve(c *redline.Ctx) {
-	header := http.Header{}
-	r, err := request(c, h.authorize != nil)
-	if err != nil {
-		h.answer(c, header, http.StatusBadRequest, "the target is not a URL\n")
-		return
-	}
-	j, status, text := h.look(header, r)
+	header := nativeHeader{c}
+	j, status, text := h.look(header, askedNatively(c))
 	if j != nil {
-		_, err := h.hub.serveLooped(j, header, func(l *looped) (*redline.Subscription, error) {
-			set(c, header)
-			return c.Subscribe(l), nil
-		})
+		_, err := h.hub.serveLooped(j, header, func(l *looped) (*redline.Subscription, error) { return c.Subscribe(l), nil })
 		if err == nil {
 			return
 		}
 		status, text = h.refuse(header, &refusal{http.StatusServiceUnavailable, err.Error()})
 	}
-	h.answer(c, header, status, text)
-}
-
-// answer ends a native request that gets no stream.
-func (h *Handler) answer(c *redline.Ctx, header http.Header, status int, text string) {
-	set(c, header)
 	c.Status(status)
 	_, _ = c.WriteString(text) // not sent to HEAD; a client that has left needs no answer
 }
 
-// set copies the fields of a response. They are valid.
-func set(c *redline.Ctx, header http.Header) {
-	for name, values := range header {
-		for _, v := range values {
-			_ = c.AddHeader(name, v)
-		}
-	}
-}
-
-// request returns a native request as functions of the user expect it.
-func request(c *redline.Ctx, withContext bool) (*http.Request, error) {
-	u, err := url.ParseRequestURI(c.Target())
-	if err != nil {
-		return nil, err
-	}
-	r := &http.Request{
-		Method: c.Method(), URL: u, Proto: c.Proto(), Header: http.Header{}, Host: c.Host(),
-		RemoteAddr: c.RemoteAddr().String(), RequestURI: c.Target(), TLS: c.TLS(), Body: http.NoBody,
-	}
-	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)
-	c.VisitHeaders(func(name, value []byte) bool {
-		r.Header.Add(string(name), string(value))
-		return true
-	})
-	if withContext {
-		r = r.WithContext(c.Context())
-	}
-	return r, nil
-}
-
 // look decides about a request: it gets a stream, or an answer.
-func (h *Handler) look(header http.Header, r *http.Request) (j *joining, status int, text string) {
-	h.cors(header, r)
-	if r.Method == http.MethodOptions {
+func (h *Handler) look(header fields, a *ask) (j *joining, status int, text string) {
+	h.cors(header, a)
+	if a.method == http.MethodOptions {
 		header.Set("Allow", allowed)
 		return nil, http.StatusNoContent, ""
 	}
-	j, refused := h.parse(r)
+	j, refused := h.parse(a)
 	switch {
 	case refused != nil:
 		status, text = h.refuse(header, refused)
 		return nil, status, text
-	case r.Method == http.MethodHead:
+	case a.method == http.MethodHead:
 		h.hub.head(header, j)
 		return nil, http.StatusOK, ""
 	}
@@ -178,7 +132,7 @@ type refusal struct {
 }
 
 // refuse sets the fields of a refusal.
-func (h *Handler) refuse(header http.Header, r *refusal) (status int, text string) {
+func (h *Handler) refuse(header fields, r *refusal) (status int, text string) {
 	switch r.status {
 	case http.StatusServiceUnavailable:
 		seconds := max(int(h.hub.retryAfter(byeShutdown).Seconds()+1), 1)
@@ -195,28 +149,34 @@ func (h *Handler) refuse(header http.Header, r *refusal) (status int, text strin
 }
 
 // parse reads a request.
-func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+func (h *Handler) parse(a *ask) (*joining, *refusal) {
+	if a.method != http.MethodGet && a.method != http.MethodHead {
 		return nil, &refusal{http.StatusMethodNotAllowed, "a stream is read with GET"}
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // what cannot be read must not count as not asked for
+	w, err := a.wishes()
+	if err != nil {
 		return nil, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
 	}
 	j := new(joining)
 	var ok bool
-	if j.encoding, ok = h.hub.choose(query.Get("format"), r.Header.Values("Accept")); !ok {
+	if j.encoding, ok = h.hub.choose(w.format, a.accept); !ok {
 		return nil, &refusal{http.StatusNotAcceptable, "choose a format by Accept or ?format=: " + h.hub.choices()}
 	}
-	j.lastID = r.Header.Get("Last-Event-ID")
+	j.lastID = a.lastID
 	if j.lastID == "" {
-		j.lastID = query.Get("last_event_id")
+		j.lastID = w.lastID
 	}
 	if len(j.lastID) > maxField || strings.IndexFunc(j.lastID, control) >= 0 {
 		return nil, &refusal{http.StatusBadRequest, "Last-Event-ID is not an ID of an event: send back the one received, or none"}
 	}
+	var r *http.Request
+	if h.authorize != nil || h.User != nil || h.Until != nil || h.Address != nil {
+		if r, err = a.request(h.authorize != nil); err != nil {
+			return nil, &refusal{http.StatusBadRequest, "the target is not a URL"}
+		}
+	}
 	var refused *refusal
-	if j.filters, refused = h.filters(r, query["topic"]); refused != nil {
+	if j.filters, refused = h.filters(r, w.topics); refused != nil {
 		return nil, refused
 	}
 	if h.User != nil {
@@ -227,8 +187,8 @@ func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
 	}
 	if h.Address != nil {
 		j.address = h.Address(r)
-	} else if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		j.address = host
+	} else {
+		j.address = a.host()
 	}
 	return j, nil
 }
@@ -237,10 +197,10 @@ func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
 // then the service's own, and the client could not make it shorter.
 const grants = 16
 
-// filters returns what a request may listen to of what it asks for.
+// filters returns what a request may listen to of what it asks for. r is nil if there is no authorize
+// function.
 func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) {
-	most := h.hub.o.MaxFilters
-	tooMany := &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(most) + ", or use a pattern"}
+	most, own := h.hub.o.MaxFilters, false // the list is the service's own
 	var granted []string
 	if h.authorize != nil {
 		var refused *refusal
@@ -248,9 +208,8 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			return nil, refused
 		}
 		if len(asked) == 0 {
-			asked = granted
+			asked, own = granted, true
 			most *= grants
-			tooMany.text = "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"
 		}
 	}
 	var filters []string
@@ -261,8 +220,12 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 		if slices.Contains(filters, f) {
 			continue
 		}
-		if len(filters) == most {
-			return nil, tooMany
+		switch {
+		case len(filters) < most:
+		case own:
+			return nil, &refusal{http.StatusBadRequest, "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"}
+		default:
+			return nil, &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(most) + ", or use a pattern"}
 		}
 		if h.authorize != nil && !slices.ContainsFunc(granted, func(g string) bool { return g == f || topic.Covers(g, f) }) {
 			return nil, &refusal{http.StatusForbidden, "you may not listen to the topic " + strconv.Quote(f)}
@@ -293,6 +256,9 @@ func (h *Handler) granted(r *http.Request) ([]string, *refusal) {
 // without returns the filters that no other one covers: what several select would be looked for
 // several times.
 func without(filters []string) []string {
+	if len(filters) == 1 {
+		return filters
+	}
 	patterns := slices.DeleteFunc(slices.Clone(filters), func(f string) bool { return !topic.IsPattern(f) })
 	kept := make([]string, 0, len(filters))
 	for _, f := range filters {
@@ -304,11 +270,11 @@ func without(filters []string) []string {
 }
 
 // head sets the fields of a response with a stream.
-func (h *Hub) head(header http.Header, j *joining) {
+func (h *Hub) head(header fields, j *joining) {
 	header.Set("Content-Type", h.encodings[j.encoding].MediaType())
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would keep events back
-	if !slices.Contains(header["Vary"], "Accept") {
+	if given, ok := header.(http.Header); !ok || !slices.Contains(given["Vary"], "Accept") {
 		header.Add("Vary", "Accept")
 	}
 }
@@ -318,9 +284,9 @@ const tchar = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN
 
 // further returns the fields that a preflight asks for, which the page sends for the service's own
 // use: its origin may send whatever it can, and the handler of the service decides.
-func further(r *http.Request) string {
+func further(lists []string) string {
 	var b strings.Builder
-	for _, list := range r.Header["Access-Control-Request-Headers"] {
+	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
 			if name = strings.TrimSpace(name); b.Len() < maxField && name != "" && strings.Trim(name, tchar) == "" {
 				b.WriteString(", " + name)
@@ -331,14 +297,13 @@ func further(r *http.Request) string {
 }
 
 // cors allows pages of other origins to read the answer, errors included.
-func (h *Handler) cors(header http.Header, r *http.Request) {
-	origin := r.Header.Get("Origin")
-	if len(h.Origins) == 0 || origin == "" {
+func (h *Handler) cors(header fields, a *ask) {
+	if len(h.Origins) == 0 || a.origin == "" {
 		return
 	}
 	switch {
-	case slices.Contains(h.Origins, origin):
-		header.Set("Access-Control-Allow-Origin", origin)
+	case slices.Contains(h.Origins, a.origin):
+		header.Set("Access-Control-Allow-Origin", a.origin)
 		header.Set("Access-Control-Allow-Credentials", "true")
 		header.Add("Vary", "Origin")
 	case slices.Contains(h.Origins, "*"):
@@ -347,9 +312,9 @@ func (h *Handler) cors(header http.Header, r *http.Request) {
 		return
 	}
 	header.Set("Access-Control-Expose-Headers", "Retry-After")
-	if r.Method == http.MethodOptions {
+	if a.method == http.MethodOptions {
 		header.Set("Access-Control-Allow-Methods", allowed)
-		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Cache-Control, Last-Event-ID"+further(r))
+		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Cache-Control, Last-Event-ID"+further(a.values("Access-Control-Request-Headers")))
 		header.Add("Vary", "Access-Control-Request-Headers")
 		header.Set("Access-Control-Max-Age", "86400")
 	}

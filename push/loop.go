@@ -1,7 +1,6 @@
 package push
 
 import (
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -62,7 +61,7 @@ const (
 
 // serveLooped answers a request on a redline.Server. It reports false if subscribe cannot
 // be done, because the server is another one.
-func (h *Hub) serveLooped(j *joining, header http.Header, subscribe func(*looped) (*redline.Subscription, error)) (ok bool, err error) {
+func (h *Hub) serveLooped(j *joining, header fields, subscribe func(*looped) (*redline.Subscription, error)) (ok bool, err error) {
 	l := new(looped)
 	l.sink = l
 	if err := h.admit(&l.subscriber, j); err != nil {

@@ -68,7 +68,10 @@ func quality(accept []string, mediaType string) float64 {
 func weight(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
 		k, v, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if q, err := strconv.ParseFloat(v, 64); err == nil && (k == "q" || k == "Q") && q >= 0 && q <= 1 {
+		if k != "q" && k != "Q" {
+			continue
+		}
+		if q, err := strconv.ParseFloat(v, 64); err == nil && q >= 0 && q <= 1 {
 			return q
 		}
 	}

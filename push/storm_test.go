@@ -276,7 +276,7 @@ func TestStormMalformed(t *testing.T) {
 		if _, err := h.Publish(t.Context(), Event{Topic: name}); err != nil && !errors.Is(err, ErrBadEvent) {
 			t.Fatalf("publish to %q: %v", name, err)
 		}
-		j, refused := handler.parse(httptest.NewRequest("GET", "/?"+url.Values{"topic": {name, "t"}, "last_event_id": {id}}.Encode(), nil))
+		j, refused := handler.parse(asked(httptest.NewRequest("GET", "/?"+url.Values{"topic": {name, "t"}, "last_event_id": {id}}.Encode(), nil)))
 		switch {
 		case refused != nil && (refused.status != 400 || strings.Contains(refused.text, "\n")):
 			t.Fatalf("topic %q, ID %q: %d %q", name, id, refused.status, refused.text)

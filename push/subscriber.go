@@ -164,7 +164,7 @@ func (s *subscriber) greet(t *turn) {
 	if s.state&fresh != 0 {
 		position = s.lastID
 	}
-	start := s.encode(func(f format.Format) []byte { return f.AppendStart(nil, vary(h.o.Retry, 0.5), position) })
+	start := s.encode(func(f format.Format) []byte { return f.AppendStart(make([]byte, 0, 64), vary(h.o.Retry, 0.5), position) })
 	if len(start.bytes) > 0 {
 		t.frames = append(t.frames, start)
 	}

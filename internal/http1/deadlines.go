@@ -52,11 +52,10 @@ func (s *Session) deadline(d time.Duration) { s.conn.SetTimeout(max(d, 0)) }
 func (s *Session) owe(queued int) {
 	s.owing = true
 	s.deadline(s.cfg.StallTimeout)
-	switch {
-	case s.conn.Pending() > 0:
+	if s.conn.Pending() > 0 {
 		s.needs().mark = s.conn.Untaken() + queued
-	case s.rare != nil:
-		s.rare.mark = unmarked // most likely the kernel accepts all of it at once
+	} else if r := s.rare.Load(); r != nil {
+		r.mark = unmarked // most likely the kernel accepts all of it at once
 	}
 }
 
@@ -67,7 +66,7 @@ const unmarked = math.MaxInt
 
 // add counts bytes that have to be accepted within the running timeout.
 func (s *Session) add(queued int) {
-	if r := s.rare; r != nil && r.mark != unmarked {
+	if r := s.rare.Load(); r != nil && r.mark != unmarked {
 		r.mark += queued
 	}
 }
@@ -75,10 +74,7 @@ func (s *Session) add(queued int) {
 // overdue decides about the client when that time is over, and gives one that keeps pace
 // more time.
 func (s *Session) overdue() bool {
-	if s.rare == nil {
-		s.needs().mark = unmarked
-	}
-	if !s.keepsPace(&s.rare.mark) {
+	if !s.keepsPace(&s.needs().mark) {
 		return true
 	}
 	s.deadline(s.cfg.StallTimeout)

@@ -84,17 +84,22 @@ const (
 	byStop        // the transport has stopped
 )
 
-// lose notifies the exchange in progress that its client has gone.
+// lose notifies the exchange in progress that its client has gone. OnGone creates rare and then
+// looks at lost, lose does it in the reverse order: so at least one of them sees the other.
 func (s *Session) lose(err error) {
 	why := byPeer
 	if err == transport.ErrStopped {
 		why = byStop
 	}
-	s.mu.Lock()
-	f := s.gone
-	s.gone = nil
 	s.lost.CompareAndSwap(0, why)
-	s.mu.Unlock()
+	r := s.rare.Load()
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	f := r.gone
+	r.gone = nil
+	r.mu.Unlock()
 	if f != nil {
 		f()
 	}

@@ -26,9 +26,9 @@ type Session struct {
 	conn  transport.Conn
 	cfg   *exchange.Config
 	w     *work
-	rare  *rare      // nil for most sessions
-	in    []byte     // fed and not yet consumed; nil outside of Feed
-	out   *buf.Queue // of the current feed; nil outside of it
+	rare  atomic.Pointer[rare] // nil for most sessions
+	in    []byte               // fed and not yet consumed; nil outside of Feed
+	out   *buf.Queue           // of the current feed; nil outside of it
 	phase uint8
 
 	timed   bool // the deadline for a head is running
@@ -50,9 +50,7 @@ type Session struct {
 	push    exchange.Subscriber // writes the answer by turns; nil if none does
 
 	pushed atomic.Bool   // phase is inPush
-	lost   atomic.Uint32 // why, set with mu held: Lost is called by another goroutine
-	mu     sync.Mutex
-	gone   func() // all functions registered with OnGone
+	lost   atomic.Uint32 // why: Lost is called by another goroutine
 }
 
 // rare is state that a session keeps between requests for only a few servers: an idle
@@ -61,13 +59,19 @@ type rare struct {
 	slot  atomic.Value // for handlers
 	began int64        // when the head began, on the clock's scale; only with a ReadTimeout
 	mark  int          // untaken bytes when the deadline for output began
+
+	mu   sync.Mutex
+	gone func() // all functions registered with OnGone, until they are called
 }
 
+// needs returns the session's rare. Only whoever serves the session creates it.
 func (s *Session) needs() *rare {
-	if s.rare == nil {
-		s.rare = new(rare)
+	r := s.rare.Load()
+	if r == nil {
+		r = &rare{mark: unmarked}
+		s.rare.Store(r)
 	}
-	return s.rare
+	return r
 }
 
 // A work is the memory for one request. It returns to the pool when the connection is idle.
@@ -335,9 +339,10 @@ func (s *Session) release() {
 		return
 	}
 	s.watched = false
-	s.mu.Lock()
-	s.gone = nil
-	s.mu.Unlock()
+	r := s.needs()
+	r.mu.Lock()
+	r.gone = nil
+	r.mu.Unlock()
 }
 
 // drop releases the exchange.

@@ -291,16 +291,17 @@ func (s *Session) Detach() {
 
 // OnGone implements exchange.Session.
 func (s *Session) OnGone(f func()) (gone bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.watched = true
+	r := s.needs()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if s.lost.Load() != 0 {
 		return true
 	}
-	if before := s.gone; before != nil {
-		s.gone = func() { before(); f() }
+	if before := r.gone; before != nil {
+		r.gone = func() { before(); f() }
 	} else {
-		s.gone = f
+		r.gone = f
 	}
 	return false
 }
