@@ -33,7 +33,6 @@ func TestLive(t *testing.T) {
 		want int
 	}{
 		{`{"name":"gopher","text":"hello"}`, http.StatusNoContent},
-		{`{"name":"gopher","text":"again, at once"}`, http.StatusTooManyRequests},
 		{`hello`, http.StatusBadRequest},
 		{`{"name":"","text":"who?"}`, http.StatusBadRequest},
 		{`{"name":"gopher","text":"` + strings.Repeat("x", 501) + `"}`, http.StatusBadRequest},
@@ -55,6 +54,14 @@ func TestLive(t *testing.T) {
 	epoch, _, _ := strings.Cut(e["id"], "-")
 	if again := follow(t, ctx, x.url+"/events?topic=chat", epoch+"-0")(); again["data"] != e["data"] {
 		t.Errorf("a client that resumes hears %q, want %q", again, e)
+	}
+	// Who says much is slowed down. On a busy machine the pause may be over when the next message comes.
+	for status := 0; status != http.StatusTooManyRequests; {
+		var body string
+		status, body = ask(t, ctx, "POST", x.url+"/chat", "application/json", `{"name":"gopher","text":"again, at once"}`)
+		if status != http.StatusNoContent && status != http.StatusTooManyRequests {
+			t.Fatalf("one message after the other: %d %s", status, body)
+		}
 	}
 }
 

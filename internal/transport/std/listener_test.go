@@ -244,17 +244,23 @@ func (p *proxied) RemoteAddr() net.Addr       { p.head(); return p.from }
 func TestSlowAddress(t *testing.T) {
 	for _, end := range []string{"timeout", "close", "late"} {
 		l := listenForeign(t, func(nc net.Conn) net.Conn { return &proxied{Conn: nc, r: bufio.NewReader(nc)} })
-		closed := make(chan error, 2)
+		begun, closed := make(chan error, 2), make(chan error, 2)
+		var sessions atomic.Int32
 		tr, served := serve(t, l, transport.Config{MaxConns: 2, NewSession: func(c transport.Conn) transport.Session {
-			if end == "timeout" {
+			switch first := sessions.Add(1) == 1; {
+			case end == "timeout" && first:
 				c.SetTimeout(500 * time.Millisecond)
+			case end == "timeout":
+				c.SetTimeout(patience)
 			}
+			begun <- nil
 			if c.RemoteAddr().String() == "quick\n" {
 				c.SetTimeout(0)
 			}
 			return echo{closed}
 		}})
 		silent := dial(t, l, "")
+		await(t, begun, "the session of the silent client begins")
 		quick := dial(t, l, "quick\nhello")
 		want(t, quick, "hello")
 		stopped := make(chan error, 1)
