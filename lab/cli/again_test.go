@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"syscall"
 	"testing"
@@ -12,7 +13,9 @@ import (
 
 // The second signal is the one after the end of the context.
 func TestAgain(t *testing.T) {
-	ctx, release := signal.NotifyContext(t.Context(), syscall.SIGHUP) // as in main; it also keeps the process alive
+	// A signal that arrives late, after the others have been told to stop, must not end the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	ctx, release := signal.NotifyContext(t.Context(), syscall.SIGHUP) // as in main
 	defer release()
 	again, stop := Again(ctx)
 	defer stop()

@@ -83,19 +83,33 @@ func TestWallEnds(t *testing.T) {
 	if _, err := p.Goroutines(SnapshotOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if out, err := Wall(ctx, p, time.Millisecond, time.Hour); !errors.Is(err, context.DeadlineExceeded) || out == nil || len(out.Sample) == 0 {
+	const long = 10 * time.Second // on a slow machine a short time has no snapshot
+	var out *profile.Profile
+	var err error
+	for wait := 100 * time.Millisecond; out == nil && wait < long; wait *= 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		out, err = Wall(ctx, p, time.Millisecond, time.Hour)
+		cancel()
+	}
+	if !errors.Is(err, context.DeadlineExceeded) || out == nil || len(out.Sample) == 0 {
 		t.Errorf("stopped: %v, %v", err, out)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		time.Sleep(100 * time.Millisecond)
-		x.end()
-	}()
-	out, err := Wall(t.Context(), p, time.Millisecond, time.Hour)
-	<-ended
+	out = nil
+	for wait := 100 * time.Millisecond; out == nil && wait < long; wait *= 4 {
+		x = start(t, build(t, "blocked", nil, nil))
+		x.own("start")
+		p = x.open()
+		if _, err := p.Goroutines(SnapshotOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		time.AfterFunc(wait, func() {
+			defer close(ended)
+			x.end()
+		})
+		out, err = Wall(t.Context(), p, time.Millisecond, time.Hour)
+		<-ended
+	}
 	if !errors.Is(err, ErrGone) || out == nil || len(out.Sample) == 0 || out.DurationNanos >= int64(time.Hour) {
 		t.Errorf("the process has ended: %v, %v", err, out)
 	}

@@ -136,7 +136,7 @@ func flat(p *profile.Profile, function string, value int) int64 {
 
 // A window has what was allocated in it, without a cycle of the collector.
 func TestAllocated(t *testing.T) {
-	x := start(t, build(t, "blocked", nil, nil), "GOGC=off")
+	x := start(t, build(t, "blocked", nil, nil), "GOGC=off", "GODEBUG=asynctimerchan=0,memprofilerate=1") // every allocation is a sample
 	x.own("allocate", 1000)
 	p := x.open()
 	before, err := p.Sites(AllocSites)
@@ -153,8 +153,8 @@ func TestAllocated(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = 20_000 * 32 << 10
-	if got := flat(out, "main.allocateDropped", 1); got < want*9/10 || got > want*11/10 || len(out.SampleType) != 2 {
-		t.Errorf("%d bytes were allocated, want about %d", got, want)
+	if got := flat(out, "main.allocateDropped", 1); got != want || len(out.SampleType) != 2 {
+		t.Errorf("%d bytes were allocated, want %d", got, want)
 	}
 	still, err := Allocated(t.Context(), p, time.Millisecond)
 	if err != nil || flat(still, "main.allocateDropped", 0) != 0 {

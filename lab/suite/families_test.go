@@ -235,10 +235,7 @@ func TestBenchAsksBackends(t *testing.T) {
 	asks.Command = append(asks.Command, "{redis}", "{wait}", "{fanout}")
 	asks.Workloads = []string{familyRedis, familyWait, familyFan}
 	cfg.Subjects = append(cfg.Subjects, "good")
-	f, err := compareNow(t, t.Context(), cfg, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := compareSome(t, cfg, c, 1)
 	for _, r := range f.Runs {
 		backend, _, _ := strings.Cut(r.Workload, "-")
 		if r.Failed != "" || r.Requests == 0 || r.Backend == nil || r.Backend.Name != backend || r.Backend.CPUSeconds <= 0 {
@@ -328,10 +325,7 @@ func TestBenchMeasuresMixed(t *testing.T) {
 	cfg.Window = pace.Window(400 * time.Millisecond)
 	c := catalogueOf(t, "asks")
 	c.external["asks"].Workloads = []string{familyMixed}
-	f, err := compareNow(t, t.Context(), cfg, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := compareSome(t, cfg, c, 1)
 	if w := f.Workloads[0]; !strings.Contains(w.Path, "/burn?rounds=") || w.Lead != results.MetricP99 {
 		t.Errorf("workload %+v", w)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -131,11 +132,8 @@ func (s *server) place(cpus int, sockets []string) error {
 func (s *server) address() (addr, prefix string, err error) {
 	_, bare, _ := strings.Cut(s.subject.URL, "://")
 	if rest, ok := strings.CutPrefix(bare, "{addr}"); ok {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", "", fmt.Errorf("find a free port: %w", err)
-		}
-		return l.Addr().String(), strings.TrimSuffix(rest, "/"), l.Close()
+		addr, err := freeAddress()
+		return addr, strings.TrimSuffix(rest, "/"), err
 	}
 	u, err := url.Parse(s.subject.URL)
 	if err != nil {
@@ -150,6 +148,25 @@ func (s *server) address() (addr, prefix string, err error) {
 		return "", "", fmt.Errorf("address is not available: %w; stop what listens there, or write {addr} in the subject's url and command", err)
 	}
 	return addr, strings.TrimSuffix(u.Path, "/"), l.Close()
+}
+
+const (
+	firstPort = 10_000
+	lastPort  = 32_767
+)
+
+// freeAddress returns an address that nothing listens on, for a process that will later. Its
+// port is below those that systems give out for port 0 and for outgoing connections (from 32768
+// on Linux, from 49152 elsewhere): one of them could be taken again before the process has it.
+func freeAddress() (addr string, err error) {
+	for range 100 {
+		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort+1)))
+		var l net.Listener
+		if l, err = net.Listen("tcp", addr); err == nil {
+			return addr, l.Close()
+		}
+	}
+	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 // ready waits until the server accepts connections, then sets the congestion

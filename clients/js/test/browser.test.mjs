@@ -82,23 +82,26 @@ test("behind a dead router the watchdog finds another way", async (t) => {
   const { hub, say } = await served(t, { heartbeat: 100 });
   const [page] = await session.tabs(t, hub, 1, { heartbeat: 1000 });
   await has(page, say(10));
+  const before = hub.requests.length;
   hub.mute();
   say(10);
-  await hub.until((h) => h.requests.length === 2);
+  await hub.until((h) => h.requests.length > before);
   await has(page, say(10));
   assert.deepEqual(await counts(page), { events: 30, ...nothingWrong });
 });
 
 test("a slow network delays events, and loses none", async (t) => {
-  const { hub, say } = await served(t);
+  const { hub, say } = await served(t, { heartbeat: 500 });
   const [page] = await session.tabs(t, hub, 1, { heartbeat: 3000 });
+  await has(page, say(1)); // a position to continue from
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("Network.enable");
   await cdp.send("Network.emulateNetworkConditions", { offline: false, latency: 300, downloadThroughput: 20_000, uploadThroughput: 20_000 });
+  const before = hub.requests.length;
   hub.cut(); // the conditions hold for new requests
-  await hub.until((h) => h.requests.length === 2 && h.subscribers === 1);
+  await hub.until((h) => h.requests.length > before && h.subscribers === 1);
   await has(page, say(1000));
-  assert.deepEqual(await counts(page), { events: 1000, ...nothingWrong });
+  assert.deepEqual(await counts(page), { events: 1001, ...nothingWrong });
 });
 
 for (const transport of ["eventsource", undefined]) {
@@ -169,6 +172,7 @@ test("a leader that is refused closes, and the next tab goes on", async (t) => {
   const [leader, ...tabs] = await session.tabs(t, hub, 3, { share: true });
   for (const page of [leader, ...tabs]) await has(page, say(10));
   hub.answers.push({ status: 401 });
+  const before = hub.requests.length;
   hub.cut();
   const n = say(10);
   await state(leader, "closed");
@@ -178,7 +182,7 @@ test("a leader that is refused closes, and the next tab goes on", async (t) => {
     await state(page, "open");
     assert.deepEqual((({ holes, twice, gaps }) => ({ holes, twice, gaps }))(await counts(page)), nothingWrong);
   }
-  await hub.until((h) => h.requests.length === 3 && h.subscribers === 1);
+  await hub.until((h) => h.requests.length > before + 1 && h.subscribers === 1);
 });
 
 test("a leader that hangs is replaced", async (t) => {
@@ -187,8 +191,9 @@ test("a leader that hangs is replaced", async (t) => {
   for (const page of [leader, ...tabs]) await has(page, say(10));
   const cdp = await leader.context().newCDPSession(leader);
   await cdp.send("Debugger.enable");
+  const before = hub.requests.length;
   await cdp.send("Debugger.pause"); // at the next line that runs: unlike a freeze, the page is not warned
-  await hub.until((h) => h.requests.length === 2);
+  await hub.until((h) => h.requests.length > before);
   const n = say(10);
   for (const page of tabs) await has(page, n);
   await cdp.send("Debugger.resume");
@@ -202,13 +207,15 @@ test("an hour's events in seconds: the heap does not grow, nothing is lost", asy
   const { hub, say } = await served(t, { lifetime: 300, heartbeat: 50 });
   const tabs = await session.tabs(t, hub, 3, { share: true, heartbeat: 2000, maxRetry: 100 });
   const heaps = [];
+  let n;
   const heap = async () => {
+    await hub.until((h) => h.subscribers === 1);
+    for (const page of tabs) await has(page, n);
     const cdp = await tabs[0].context().newCDPSession(tabs[0]);
-    await cdp.send("HeapProfiler.collectGarbage");
+    for (let i = 0; i < 2; i++) await cdp.send("HeapProfiler.collectGarbage");
     heaps.push((await cdp.send("Runtime.getHeapUsage")).usedSize);
     await cdp.detach();
   };
-  let n;
   for (let minute = 0; minute < 60; minute++) {
     for (let i = 0; i < 10; i++) {
       n = say(60);
@@ -220,10 +227,7 @@ test("an hour's events in seconds: the heap does not grow, nothing is lost", asy
       say(30);
       await hub.listen();
     }
-    if (minute % 10 === 9) {
-      for (const page of tabs) await has(page, n);
-      await heap();
-    }
+    if (minute % 10 === 9) await heap();
   }
   await hub.until((h) => h.requests.length > 10); // its lifetime ends a connection, however fast the hour passed
   n = say();
@@ -231,5 +235,5 @@ test("an hour's events in seconds: the heap does not grow, nothing is lost", asy
   assert.ok(n > 36_000, `${n} events`);
   for (const page of tabs) assert.deepEqual(await counts(page), { events: n, ...nothingWrong });
   t.diagnostic(`${n} events, ${hub.requests.length} connections, heap ${heaps.map((b) => (b / 1e6).toFixed(2)).join(" ")} MB`);
-  assert.ok(heaps.at(-1) < heaps[1] + 1e6, `the heap grows: ${heaps}`);
+  assert.ok(Math.min(...heaps.slice(-2)) < Math.max(...heaps.slice(0, 3)) + 1e6, `the heap grows: ${heaps}`);
 });

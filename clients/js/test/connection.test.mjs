@@ -145,7 +145,8 @@ test("the watchdog gives up a server that does not answer", async (t) => {
   hub.answers.push("stall");
   const c = listen(t, `${hub.url}/events`, { heartbeat: 200 });
   await c.has("open");
-  assert.equal(hub.requests.length, 2);
+  assert.equal(c.statuses.find((s) => s.state === "waiting").reason, "nothing received for 200 ms");
+  assert.ok(hub.requests.length >= 2, `${hub.requests.length}`); // the answer to a second one may be late too
 });
 
 test("an ID that no field can hold is sent in the query", async (t) => {

@@ -59,6 +59,11 @@ export function control(format, type, data) {
   return Buffer.concat([varint(body.length), body]);
 }
 
+// On Linux an address of this process's own: a hub that was killed finds its port free when it comes back, because the
+// files of tests that run at the same time take ports of other addresses.
+const own = `127.${1 + (process.pid >> 16) % 120}.${process.pid >> 8 & 255}.${process.pid % 254 + 1}`;
+const host = process.platform === "linux" ? own : "127.0.0.1";
+
 const beat = { sse: Buffer.from(":\n\n"), ndjson: Buffer.from("\n"), protobuf: Buffer.from([0]) };
 
 export class Hub {
@@ -90,7 +95,7 @@ export class Hub {
       s.on("close", () => this.#sockets.delete(s));
       s.on("error", () => {});
     });
-    this.server.listen(this.port ?? 0, "127.0.0.1");
+    this.server.listen(this.port ?? 0, host);
     await once(this.server, "listening");
     this.port = this.server.address().port;
     if (this.heartbeat) this.timer = setInterval(() => this.#each((s) => this.#write(s, beat[s.format])), this.heartbeat);
@@ -98,7 +103,7 @@ export class Hub {
   }
 
   get url() {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://${host}:${this.port}`;
   }
 
   /** How many listen. */

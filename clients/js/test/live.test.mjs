@@ -31,7 +31,12 @@ async function opened(t, { scheme = "light", width = 1280, height = 860 } = {}) 
   await page.goto(m.hub.url);
   await m.hub.until((h) => h.subscribers === 1);
   for (let i = 0; i < m.symbols * 20; i++) m.tick(i % m.symbols);
-  await wait(page, (n) => document.querySelectorAll(".tile").length === n, m.symbols);
+  // A tile is in the page before a frame draws its text and its curve.
+  const drawn = (n) => {
+    const curves = [...document.querySelectorAll(".tile path.line")].map((path) => path.getAttribute("d") ?? "");
+    return curves.length === n && curves.every((d) => d.split("L").length === 20);
+  };
+  await wait(page, drawn, m.symbols);
   const story = (text) => wait(page, (text) => document.querySelector("#story").textContent.includes(text), text);
   return { m, page, story };
 }

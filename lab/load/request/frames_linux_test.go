@@ -222,29 +222,53 @@ func TestFewerStreamsThanRequesters(t *testing.T) {
 	}
 }
 
-// A missing answer resets its stream, and replaces the connection if nothing at all is
-// received.
+// A missing answer resets its stream, and nothing else of the connection. It is the clock of the
+// loop that passes the timeout: a process that is not scheduled for so long would replace it.
 func TestFramesStall(t *testing.T) {
-	for name, tc := range map[string]struct {
-		do       func(f *framed, id uint32, n int) bool
-		failures uint64
-		replaced bool
-	}{
-		"one stream": {func(f *framed, id uint32, n int) bool { return n == 7 || f.good(id) }, 3, false},
-		"all":        {func(f *framed, id uint32, n int) bool { return n > 20 || f.good(id) }, 13, true}, // more than are open at once
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serveFrames(t, nil, tc.do)
-			order := framesSpec(s.addr)
-			order.Timeout, order.Persist = 1500*time.Millisecond, true // long enough for the server to be scheduled
-			l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= tc.failures && c.Requests >= 100 })
-			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[spec.ErrTimeout] == 0 {
-				t.Errorf("errors %v", e)
+	s := serveFrames(t, nil, func(f *framed, id uint32, n int) bool { return n == 7 || f.good(id) })
+	order := framesSpec(s.addr)
+	l, err := newLoop(context.Background(), order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	l.start()
+	step := func(what string, done func(m *mux) bool) {
+		t.Helper()
+		for bound := l.Now() + int64(30*time.Second); slices.ContainsFunc(l.conns, func(c conn) bool { return !done(c.mux) }); {
+			if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
+				t.Fatalf("%s: counted %+v, %v", what, l.rec.Counters, err)
 			}
-			if tc.replaced != (l.rec.Connects > uint64(order.Connections)) {
-				t.Errorf("%d connections", l.rec.Connects)
-			}
-		})
+		}
+	}
+	step("requests", func(m *mux) bool { return m.asked >= 50 })
+	l.draining = true
+	step("all answers but one", func(m *mux) bool { return m.under == 1 })
+	l.base = l.base.Add(-2 * time.Minute)
+	l.nextScan = 0
+	if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if e, n := errorsOf(&l.rec.Counters), uint64(order.Connections); len(e) != 1 || e[spec.ErrTimeout] != n || l.rec.Connects != n {
+		t.Errorf("errors %v, %d connections", e, l.rec.Connects)
+	}
+	if n := l.flight.Count(); n != 0 || l.standing != order.Connections || l.outstanding() != 0 {
+		t.Errorf("%d requests in flight, %d connections of which %d are waited for", n, l.standing, l.outstanding())
+	}
+}
+
+// If nothing at all is received, the connection is replaced.
+func TestFramesStallAll(t *testing.T) {
+	s := serveFrames(t, nil, func(f *framed, id uint32, n int) bool { return n > 20 || f.good(id) })
+	order := framesSpec(s.addr)
+	order.Timeout, order.Persist = 1500*time.Millisecond, true // long enough for the server to be scheduled
+	// More failures than requests can be open at once.
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= 13 && c.Requests >= 100 })
+	if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[spec.ErrTimeout] == 0 {
+		t.Errorf("errors %v", e)
+	}
+	if l.rec.Connects <= uint64(order.Connections) {
+		t.Errorf("%d connections", l.rec.Connects)
 	}
 }
 

@@ -137,7 +137,9 @@ func TestStallEndToEnd(t *testing.T) {
 	}
 	// On a slow machine the stall may be late: arrivals due after the window are
 	// not counted.
+	w.mu.Lock()
 	begun := w.until.Add(-stall)
+	w.mu.Unlock()
 	due := min(stall-time.Duration(long), opened.Add(order.Window).Sub(begun)) - lead
 	if want := int64(due/time.Millisecond) * rate / 1000; waited < want {
 		t.Errorf("%d arrivals waited for %v, %d must have", waited, time.Duration(long), want)

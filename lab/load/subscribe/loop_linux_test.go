@@ -107,10 +107,11 @@ func TestLoop(t *testing.T) {
 			return
 		}
 		for id := from + 1; id <= each; id++ {
+			sent.Add(1) // before the subscriber has it
 			if !write(c, chunk(fmt.Sprintf("id: %d\ndata: %d\n\n", id, time.Now().UnixNano()))) {
+				sent.Add(^uint64(0))
 				return
 			}
-			sent.Add(1)
 			if id%50 != 0 || id == each {
 				continue
 			}
@@ -125,8 +126,8 @@ func TestLoop(t *testing.T) {
 			default:
 				// A reset may overtake bytes sent before it, so it is sent after the
 				// subscriber's end has confirmed that all was read.
-				_ = c.CloseWrite()
 				reset.Add(1)
+				_ = c.CloseWrite()
 				_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
 				_, _ = c.Read(make([]byte, 1))
 				_ = c.SetLinger(0)

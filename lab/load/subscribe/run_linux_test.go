@@ -58,9 +58,16 @@ func trace(t *testing.T, ctx context.Context, order *spec.Spec, see func(spec.Ev
 func TestRun(t *testing.T) {
 	order := specOf(t, events)
 	order.Member = true
-	all, err := trace(t, t.Context(), order, nil)
-	if err != nil {
-		t.Fatal(err)
+	var all []spec.Event
+	for range 4 {
+		var err error
+		if all, err = trace(t, t.Context(), order, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r := all[len(all)-1].Result; r == nil || r.Requests >= 100 { // 20 of one subscriber: some are missing
+			break
+		}
+		order.Window *= 4 // the machine gave the server no time
 	}
 	var connected, window bool
 	var sum, missed uint64

@@ -24,6 +24,7 @@ const (
 	workers = 4
 	victim  = 2
 	window  = 5 * time.Second           // the kill is after one second; a slow machine may be four seconds late
+	endless = time.Minute               // the victim's window: it must not end before the kill
 	apart   = "REDLINE_TEST_NAMESPACES" // set: each worker in its own network namespace
 )
 
@@ -157,11 +158,15 @@ func (s *scene) play(ctx context.Context, coordinator CoordinatorConn, players [
 	}
 	plan := fleet.Plan{Window: window, Tick: 100 * time.Millisecond, Join: patience, Ready: patience, Silence: 10 * time.Second}
 	for i, share := range shares {
+		own := window
+		if i == victim {
+			own = endless
+		}
 		order, err := json.Marshal(spec.Spec{
 			Addr:        net.JoinHostPort(players[i].host, strconv.Itoa(port)),
 			Request:     fmt.Appendf(nil, "GET /%d HTTP/1.1\r\nHost: test\r\n\r\n", i),
 			Expect:      spec.Expect{Status: 200, Body: []byte("Hello, World!")},
-			Connections: share.Connections, Pipeline: 1, Window: window, Tick: plan.Tick, Timeout: patience, Member: true,
+			Connections: share.Connections, Pipeline: 1, Window: own, Tick: plan.Tick, Timeout: patience, Member: true,
 		})
 		if err != nil {
 			return err
