@@ -203,8 +203,9 @@ func (l *Loop) exit(h, ended *lead.Hand) bool {
 		l.resting.Add(1)
 		return true
 	}
-	if len(l.walks) > 0 && l.walks[0].hand == ended {
-		l.endWalk()
+	if j := l.running; j != nil && j.hand == ended {
+		j.over = j.next != nil
+		l.jobReturned(j)
 		return true
 	}
 	c := l.fedBy(ended)

@@ -44,8 +44,9 @@ type Loop struct {
 	call  uint64  // the number of that call
 	gen   uint32
 
-	walks []*job // the first one is in progress
-	jobs  []*job // of Later, the earliest last
+	walks   []*job // the first one is in progress
+	jobs    []*job // of Later, the earliest last
+	running *job   // whose function runs, perhaps on a hand that has lost the lead; nil if none does
 
 	listeners []*Listener
 	stops     []message // messages of StopAccepting that wait for the driver

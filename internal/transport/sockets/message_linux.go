@@ -21,7 +21,7 @@ type message struct {
 	done chan<- struct{}            // for stopListening: signalled when it is done
 	err  error                      // for back
 	hand *lead.Hand                 // for exited
-	job  *job                       // for walkAll, walkOn and runLater
+	job  *job                       // for walkAll, jobReturned and runLater
 }
 
 type kind uint8
@@ -41,7 +41,7 @@ const (
 	hijack                    // the feeder takes the connection out
 	visitAll                  // run each's function for all connections
 	walkAll                   // let sessions take turns
-	walkOn                    // the hand that ran a walk's next has returned without the lead
+	jobReturned               // the hand that ran the function of a job has returned without the lead
 	runLater                  // keep a function until it is due
 	listenAll                 // accept connections, from here on
 	resumeAccept              // there is room for connections again
@@ -105,8 +105,8 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	case walkAll:
 		l.walks = append(l.walks, m.job)
 		return true
-	case walkOn:
-		l.walkOn(m.job)
+	case jobReturned:
+		l.jobReturned(m.job)
 		return true
 	case runLater:
 		l.later(m.job)

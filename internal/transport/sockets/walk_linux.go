@@ -20,10 +20,10 @@ const (
 // the leader, except for the functions.
 type job struct {
 	next func() (transport.Turned, bool) // of Walk
-	hand *lead.Hand                      // runs next, and has lost the lead; nil if none does
 	over bool                            // next has said that there are no more
 	f    func()                          // of Later
 	at   int64                           // when it is due, on the clock's scale
+	hand *lead.Hand                      // runs its function
 }
 
 // turned is the input of a turn: there is none, and not as in the calls after which a session
@@ -97,14 +97,13 @@ func (l *Loop) turnLater(c *Conn) {
 // walk takes turns for the first of the walks until it is time for other events. It reports
 // whether the hand still leads.
 //
-// next is foreign code, as Turn is. While a hand that has been deposed runs it, nobody else
-// continues the walk, and those that follow wait.
+// next is foreign code, as Turn is. While a hand that has been deposed runs it, or a function of
+// Later, nobody else continues the walk.
 func (l *Loop) walk(h *lead.Hand) bool {
 	began := clock.Refresh()
-	for n := 1; len(l.walks) > 0 && l.walks[0].hand == nil; n++ {
+	for n := 1; l.walking(); n++ {
 		w := l.walks[0]
-		w.hand = h
-		h.Begin()
+		l.begins(h, w)
 		at, more := w.next()
 		c, here := at.(*Conn)
 		if here = here && c.loop == l; !here && at != nil {
@@ -115,10 +114,10 @@ func (l *Loop) walk(h *lead.Hand) bool {
 				c.Turn()
 			}
 			w.over = !more
-			l.put(message{kind: walkOn, job: w})
+			l.put(message{kind: jobReturned, job: w})
 			return false
 		}
-		w.hand = nil
+		l.running = nil
 		if !more {
 			l.endWalk()
 		}
@@ -132,9 +131,16 @@ func (l *Loop) walk(h *lead.Hand) bool {
 	return true
 }
 
-// walkOn continues a walk whose next has returned to a hand that no longer leads.
-func (l *Loop) walkOn(w *job) {
-	if w.hand = nil; w.over {
+// begins notes that a hand runs the function of a job. Until running is nil again, no other function
+// is called: if the hand loses the lead, it says by jobReturned that it has returned.
+func (l *Loop) begins(h *lead.Hand, j *job) {
+	l.running, j.hand = j, h
+	h.Begin()
+}
+
+// jobReturned lets the other functions go on, and ends a walk that is over.
+func (l *Loop) jobReturned(j *job) {
+	if l.running = nil; j.over {
 		l.endWalk()
 	}
 }
@@ -148,9 +154,7 @@ func (l *Loop) endWalk() {
 }
 
 // walking reports whether there are turns of walks to be taken.
-func (l *Loop) walking() bool {
-	return len(l.walks) > 0 && l.walks[0].hand == nil && !l.quitting
-}
+func (l *Loop) walking() bool { return len(l.walks) > 0 && l.running == nil && !l.quitting }
 
 // later keeps a function until it is due. There are few of them: the list is sorted, the
 // earliest last.
@@ -164,9 +168,9 @@ func (l *Loop) later(j *job) {
 	l.jobs = slices.Insert(l.jobs, at, j)
 }
 
-// nextJob is the function that is due next, nil if there is none.
+// nextJob is the function that is due next, nil if there is none, or none can be called yet.
 func (l *Loop) nextJob() *job {
-	if n := len(l.jobs); n > 0 {
+	if n := len(l.jobs); n > 0 && l.running == nil {
 		return l.jobs[n-1]
 	}
 	return nil
@@ -178,11 +182,13 @@ func (l *Loop) runJobs(h *lead.Hand) bool {
 		n := len(l.jobs) - 1
 		l.jobs[n] = nil
 		l.jobs = l.jobs[:n]
-		h.Begin()
+		l.begins(h, j)
 		j.f()
 		if !h.End() {
+			l.put(message{kind: jobReturned, job: j})
 			return false
 		}
+		l.running = nil
 	}
 	return true
 }

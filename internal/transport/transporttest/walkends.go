@@ -274,3 +274,68 @@ func later(e *env) {
 		e.wait(done, "a function that is overdue is called")
 	}
 }
+
+// laterBlocks has a function that does not return: the loop goes on, and the functions that follow
+// wait for it.
+func laterBlocks(e *env) {
+	release, begun, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	e.config.Loops = 1
+	e.start(hooks{feed: echo, turn: hello})
+	clients, by := e.crowd(2)
+	for l, list := range by {
+		var running atomic.Int32
+		alone := func(f func()) func() {
+			return func() {
+				if n := running.Add(1); n > 1 {
+					e.Errorf("%d functions run at a time", n)
+				}
+				f()
+				running.Add(-1)
+			}
+		}
+		l.Later(0, alone(func() { close(begun); <-release }))
+		e.wait(begun, "the first function is called")
+		l.Later(0, alone(func() {}))
+		e.walk(l, func() (at transport.Turned, more bool) {
+			alone(func() {
+				if more = len(list) > 0; more {
+					at, list = list[0].owes(), list[1:]
+				}
+			})()
+			return at, more
+		})
+		l.Later(time.Millisecond, alone(func() { close(done) }))
+	}
+	for range 3 { // longer than the other functions need to be due
+		for _, c := range clients {
+			c.wantEcho()
+		}
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case <-done:
+		e.Error("a function is called beside one that has not returned")
+	default:
+	}
+	close(release)
+	e.wait(done, "the last function is called")
+	for _, c := range clients {
+		c.want("turn 1\n")
+	}
+}
+
+// laterExits has functions end their goroutines: those that follow are called.
+func laterExits(e *env) {
+	e.start(hooks{feed: echo, turn: hello})
+	clients, by := e.crowd(2)
+	for l, list := range by {
+		for range 3 {
+			l.Later(0, runtime.Goexit)
+			e.walk(l, through(list))
+		}
+	}
+	for _, c := range clients {
+		c.want("turn 1\nturn 2\nturn 3\n")
+		c.wantEcho()
+	}
+}

@@ -26,6 +26,8 @@ var walks = []testCase{
 	{"walk/slow reader", turnSlow},
 	{"walk/transport closes", walkEnds},
 	{"walk/later", later},
+	{"walk/later blocks", laterBlocks},
+	{"walk/goroutine ends in later", laterExits},
 }
 
 // looped is the session's connection as Looped.
