@@ -263,7 +263,7 @@ func ownCertificate(t *testing.T, dir string) (pool *x509.CertPool, certFile, ke
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
 // freePorts finds ports that nobody uses at the moment, neither for TCP nor for UDP: a DNS server needs
-// both. They are let go of together, so that none is found twice.
+// both. They are released together, so that none is found twice.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range 100 * n {
