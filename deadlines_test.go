@@ -85,28 +85,59 @@ func timed(t *testing.T, transport redline.Transport, change func(*redline.Serve
 	return serve(t, s)
 }
 
+// dialInTime is dial with an error, for servers whose deadline may end a handshake.
+func (r *running) dialInTime() (*client, error) {
+	r.t.Helper()
+	began := time.Now()
+	c, err := r.tryDial()
+	if err != nil {
+		return nil, err
+	}
+	return bounded(r.t, c, began), nil
+}
+
 // TestSlowHead ends clients that do not complete a head in time (fasthttp#2183,
 // hyper#3185): from accept, from the first byte behind a request, and however
 // many bytes come.
 func TestSlowHead(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
-		r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = short })
-		start := time.Now()
-		if got := r.dial().endsAfter(start, "silent since accept"); got != "" {
-			t.Errorf("silent since accept: %q", got)
-		}
-		endless := getHead + "A: a"
-		start = time.Now()
-		c := r.dial()
-		stop := c.drip(endless)
-		if got := c.endsAfter(start, "dripping since accept"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
-			t.Errorf("dripping since accept: %q", got)
-		}
-		stop()
+		// A handshake has the time of a head, too.
 		inTime(t, func(deadline time.Duration) error {
 			r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
-			c := r.dial()
-			c.ask("/")
+			start := time.Now()
+			c, err := r.dialInTime()
+			if err != nil {
+				return err
+			}
+			if got := c.endsAfter(start, "silent since accept"); got != "" {
+				t.Errorf("silent since accept: %q", got)
+			}
+			return nil
+		})
+		endless := getHead + "A: a"
+		inTime(t, func(deadline time.Duration) error {
+			r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
+			start := time.Now()
+			c, err := r.dialInTime()
+			if err != nil {
+				return err
+			}
+			stop := c.drip(endless)
+			defer stop()
+			if got := c.endsAfter(start, "dripping since accept"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+				return fmt.Errorf("dripping since accept: %q", got)
+			}
+			return nil
+		})
+		inTime(t, func(deadline time.Duration) error {
+			r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
+			c, err := r.dialInTime()
+			if err != nil {
+				return err
+			}
+			if _, err := io.WriteString(c.Conn, getHead+"\r\n"); err != nil {
+				return err
+			}
 			resp, err := http.ReadResponse(c.r, nil)
 			if err != nil || resp.StatusCode != 200 {
 				return fmt.Errorf("the first request is answered %v, %v", resp, err)

@@ -316,9 +316,7 @@ func TestFailedStart(t *testing.T) {
 			if _, err := s.Listen(taken.Addr().String()); err == nil {
 				t.Error("an address that is taken is listened on")
 			}
-			if n := openFiles(); n > had {
-				t.Fatalf("%d descriptors are open, %d before", n, had)
-			}
+			until(t, "the descriptors are closed", func() bool { return openFiles() <= had })
 			addr, err := s.Listen("127.0.0.1:0")
 			if err != nil {
 				t.Fatalf("a good address after bad ones: %v", err)

@@ -2,7 +2,8 @@ package redline_test
 
 import (
 	"errors"
-	"net"
+	"io"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ func TestGivenClosedOnce(t *testing.T) {
 		"Shutdown": func(r *running, _ *counting) error { return r.shutdown(patience) },
 		"Close":    func(r *running, _ *counting) error { return r.Close() },
 		"Accept": func(r *running, l *counting) error {
+			until(r.t, "the next Accept has begun", func() bool { return l.asked.Load() == 2 })
 			l.fail <- errors.New("broken")
 			r.dial().Close() // it ends the Accept that has begun
 			return nil
@@ -98,6 +100,21 @@ func TestGivenClosedOnce(t *testing.T) {
 	}
 }
 
+// isOurs reports whether a server of these tests answers on a connection, and closes it: a port that
+// was closed may be another process's in no time.
+func isOurs(c *client) bool {
+	defer c.Close()
+	if _, err := io.WriteString(c.Conn, getHead+"\r\n"); err != nil {
+		return false
+	}
+	resp, err := http.ReadResponse(c.r, nil)
+	if err != nil {
+		return false
+	}
+	b, err := io.ReadAll(resp.Body)
+	return err == nil && string(b) == "x"
+}
+
 // TestOnShutdown calls what was registered when nobody can connect any more, also
 // where the server has not run, or not even listened.
 func TestOnShutdown(t *testing.T) {
@@ -109,12 +126,10 @@ func TestOnShutdown(t *testing.T) {
 		r.RegisterOnShutdown(func() {
 			n := 0
 			for range tries {
-				c, err := net.DialTimeout("tcp", r.addr.String(), patience)
-				if err != nil {
+				c, err := r.tryDial()
+				if err != nil || !isOurs(bounded(t, c, time.Now())) {
 					n++
-					continue
 				}
-				c.Close()
 			}
 			refused <- n
 		})

@@ -66,9 +66,14 @@ func TestStreamIdle(t *testing.T) {
 		var c *client
 		var s *redline.Stream
 		until(t, "a client has asked in time", func() bool {
-			c = r.dial()
-			c.ask("/stream")
-			_, err := c.r.Peek(len("HTTP/1.1 200"))
+			var err error
+			if c, err = r.dialInTime(); err != nil {
+				return false
+			}
+			if _, err = io.WriteString(c.Conn, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+				return false
+			}
+			_, err = c.r.Peek(len("HTTP/1.1 200"))
 			head, _ := c.r.Peek(c.r.Buffered())
 			if err == nil && bytes.HasPrefix(head, []byte("HTTP/1.1 200")) {
 				s = receive(t, streams, "the stream is open")

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +82,13 @@ func TestListenTLS(t *testing.T) {
 		noError(t, r.AdoptTLS(adopted, cert, key))
 		r.run(r.Run)
 		client := httpsClient(t, clientTLS())
+		var secure atomic.Uint64 // connections, of which the client may open more than one to an address
+		client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr != clear.String() {
+				secure.Add(1)
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
 		for _, path := range []string{"native", "http"} {
 			for base, want := range map[string]string{
 				"http://" + clear.String(): "false", "https://" + files.String(): "true", "https://" + adopted.Addr().String(): "true",
@@ -89,8 +98,8 @@ func TestListenTLS(t *testing.T) {
 				}
 			}
 		}
-		if st := r.Stats().TLS; st.Full != 2 {
-			t.Errorf("handshakes: %+v", st)
+		if st := r.Stats().TLS; st.Full < 2 || st.Full != secure.Load() {
+			t.Errorf("handshakes of %d connections: %+v", secure.Load(), st)
 		}
 	}, overTLS)
 }
@@ -171,7 +180,7 @@ func TestPlainOnTLS(t *testing.T) {
 }
 
 // TestShutdownInHandshake shuts down while clients are within their handshakes: those that
-// go on are served, and the others cut when the time is over.
+// go on are served, and the others cut when its context ends.
 func TestShutdownInHandshake(t *testing.T) {
 	for _, transport := range transports() {
 		release := make(chan struct{})
@@ -192,24 +201,23 @@ func TestShutdownInHandshake(t *testing.T) {
 			answers <- string(b)
 		}()
 		until(t, "a hello is received", func() bool { return r.Stats().BytesIn > 100 })
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
-			defer cancel()
-			down <- r.Shutdown(ctx)
-		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := time.Now()
+		go func() { down <- r.Shutdown(ctx) }()
 		receive(t, r.Stopping(), "the server stops")
 		close(release)
 		if got := receive(t, answers, "the client is answered"); !strings.Contains(got, "Connection: close") {
 			t.Errorf("client reads %q", got)
 		}
-		if err := receive(t, down, "Shutdown returns"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown returns %v", err) // half has sent nothing
+		cancel()
+		// half has sent nothing, and is waited for, but not for long.
+		if err := receive(t, down, "Shutdown returns"); !errors.Is(err, context.Canceled) && (err != nil || time.Since(began) < 4*time.Second) {
+			t.Errorf("Shutdown returns %v after %v", err, time.Since(began))
 		}
 		half.wantGone()
 	}
 }
-
-const shutdownTime = lingers
 
 // TestSlowHandshake has clients that stop within their handshakes: they are closed in time,
 // and counted.
@@ -255,7 +263,8 @@ func TestKeyUpdate(t *testing.T) {
 		for i, line := range []string{"", "K\n", "k\n"} {
 			_, err := io.WriteString(in, line)
 			noError(t, err)
-			time.Sleep(50 * time.Millisecond) // a command is a line that is read alone
+			// A command is a line that is read alone.
+			until(t, "the keys are updated", func() bool { return strings.Count(got.String(), "KEYUPDATE") >= i })
 			_, err = io.WriteString(in, "GET / HTTP/1.1\nHost: h\n\n")
 			noError(t, err)
 			until(t, "the answer arrives", func() bool { return strings.Count(got.String(), "hello") > i })

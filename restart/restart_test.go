@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,16 @@ func listen(t *testing.T, network, addr string) net.Listener {
 	return l
 }
 
+// ownHost is an address that only this process listens on, where all of 127.0.0.0/8 is this machine.
+// So a port that was closed there stays closed.
+func ownHost() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 128+pid>>16&63, pid>>8&255, pid&63<<2+1)
+}
+
 // noLeaks wants the descriptors of now back at the end.
 func noLeaks(t *testing.T) {
 	t.Helper()
@@ -184,7 +195,7 @@ func TestProcess(t *testing.T) {
 	noLeaks(t)
 	path := filepath.Join(t.TempDir(), "socket")
 	any4, loopback := listen(t, "tcp4", ":0"), listen(t, "tcp", "127.0.0.1:0")
-	unix, unwanted := listen(t, "unix", path), listen(t, "tcp", "127.0.0.1:0")
+	unix, unwanted := listen(t, "unix", path), listen(t, "tcp", ownHost()+":0")
 	port := strconv.Itoa(any4.Addr().(*net.TCPAddr).Port)
 	t.Setenv(childEnv, "takes: "+strings.Join([]string{"unix", path, "tcp", loopback.Addr().String(), "tcp4", ":" + port}, " "))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -287,7 +298,7 @@ func TestForgottenChild(t *testing.T) {
 	noLeaks(t)
 	lives := lifeline(t)
 	path := filepath.Join(t.TempDir(), "socket")
-	tcp, unix := listen(t, "tcp", "127.0.0.1:0"), listen(t, "unix", path)
+	tcp, unix := listen(t, "tcp", ownHost()+":0"), listen(t, "unix", path)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 

@@ -115,7 +115,7 @@ func applied(c *tls.Config, to interface{ Apply(*tls.Config) }) *tls.Config {
 func (k *Keys) seal(t testing.TB) []byte {
 	t.Helper()
 	r := k.now.Load()
-	ticket, err := r.inOrder[r.current(time.Now())].seal([]byte("state"), "a.test")
+	ticket, err := r.inOrder[r.current(k.clock())].seal([]byte("state"), "a.test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,7 @@ type Keys struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	ended  chan struct{}
+	skew   atomic.Int64 // added to the clock, for tests of several processes
 }
 
 // NewKeys makes keys at random, or uses those of [File] or [Fetch]. It starts a goroutine,
@@ -179,13 +180,16 @@ func (k *Keys) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "tickets.Keys(%d)", n)
 }
 
+// clock is the time by which keys are chosen and planned.
+func (k *Keys) clock() time.Time { return time.Now().Add(time.Duration(k.skew.Load())) }
+
 func (k *Keys) wrap(cs tls.ConnectionState, ss *tls.SessionState) ([]byte, error) {
 	state, err := ss.Bytes()
 	if err != nil {
 		return nil, err
 	}
 	r := k.now.Load()
-	return r.inOrder[r.current(time.Now())].seal(state, cs.ServerName)
+	return r.inOrder[r.current(k.clock())].seal(state, cs.ServerName)
 }
 
 // unwrap returns nothing for a ticket that cannot be used: the handshake is then a full one.
@@ -249,7 +253,7 @@ func (k *Keys) refresh(hurry bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// The monotonic clock is that of this process alone.
-	keys, err := k.source.refresh(time.Now().Round(0).UTC(), hurry)
+	keys, err := k.source.refresh(k.clock().Round(0).UTC(), hurry)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package acme
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -14,6 +15,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -45,7 +47,7 @@ func TestPebble(t *testing.T) {
 			srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of challenges
 			tlsPort := port(srv.Listener)
 			if kind == "HTTP-01" {
-				tlsPort = freePort(t, "tcp") // nobody answers TLS-ALPN-01
+				tlsPort = freePorts(t, 1)[0] // nobody answers TLS-ALPN-01
 			}
 			ca := startPebble(t, port(web.Listener), tlsPort)
 			dir := filepath.Join(t.TempDir(), "acme")
@@ -146,9 +148,27 @@ type ca struct {
 // test ends.
 func startPebble(t *testing.T, httpPort, tlsPort int) ca {
 	t.Helper()
+	pebble, names := buildPebble(t, "pebble"), buildPebble(t, "pebble-challtestsrv")
+	for try := 1; ; try++ {
+		c, err := tryPebble(t, pebble, names, httpPort, tlsPort)
+		if err == nil {
+			return c
+		}
+		if try == 5 {
+			t.Fatal(err)
+		}
+		t.Logf("start again with other ports: %v", err)
+	}
+}
+
+// tryPebble is startPebble with an error if one of the two ends at once, because another process has
+// taken its port.
+func tryPebble(t *testing.T, pebble, names string, httpPort, tlsPort int) (ca, error) {
+	t.Helper()
 	dir, out := t.TempDir(), new(output)
 	pool, certFile, keyFile := ownCertificate(t, dir)
-	api, admin, dns := freePort(t, "tcp"), freePort(t, "tcp"), freePort(t, "udp")
+	ports := freePorts(t, 4)
+	api, admin, dns, manage := ports[0], ports[1], ports[2], ports[3]
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": fmt.Sprintf("127.0.0.1:%d", api), "managementListenAddress": fmt.Sprintf("127.0.0.1:%d", admin),
 		"certificate": certFile, "privateKey": keyFile, "httpPort": httpPort, "tlsPort": tlsPort, "keyAlgorithm": "ecdsa",
@@ -162,9 +182,10 @@ func startPebble(t *testing.T, httpPort, tlsPort int) ca {
 		t.Fatal(err)
 	}
 	at := fmt.Sprintf("127.0.0.1:%d", dns)
-	run(t, out, buildPebble(t, "pebble-challtestsrv"), "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "",
-		"-dnsserver", at, "-management", fmt.Sprintf("127.0.0.1:%d", freePort(t, "tcp")), "-defaultIPv6", "")
-	run(t, out, buildPebble(t, "pebble"), "-config", name, "-dnsserver", at)
+	ended := make(chan error, 2)
+	run(t, out, ended, names, "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "",
+		"-dnsserver", at, "-management", fmt.Sprintf("127.0.0.1:%d", manage), "-defaultIPv6", "")
+	run(t, out, ended, pebble, "-config", name, "-dnsserver", at)
 
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	t.Cleanup(tr.CloseIdleConnections)
@@ -179,6 +200,11 @@ func startPebble(t *testing.T, httpPort, tlsPort int) ca {
 		if err == nil {
 			break
 		}
+		select {
+		case err := <-ended:
+			return ca{}, fmt.Errorf("a process ends: %w\n%s", err, out)
+		default:
+		}
 		if time.Now().After(end) {
 			t.Fatalf("pebble does not answer: %v\n%s", err, out)
 		}
@@ -186,11 +212,11 @@ func startPebble(t *testing.T, httpPort, tlsPort int) ca {
 	if !c.roots.AppendCertsFromPEM(root) {
 		t.Fatalf("pebble's root is %q", root)
 	}
-	return c
+	return c, nil
 }
 
-// run runs a command until the test ends.
-func run(t *testing.T, out *output, exe string, args ...string) {
+// run runs a command until the test ends, and tells if it ends before.
+func run(t *testing.T, out *output, ended chan<- error, exe string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), exe, args...) // killed when the test ends
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=20", "PEBBLE_AUTHZREUSE=0")
@@ -198,7 +224,9 @@ func run(t *testing.T, out *output, exe string, args ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // it was killed
+	var wait sync.WaitGroup
+	wait.Go(func() { ended <- cmp.Or(cmd.Wait(), errors.New("without an error")) })
+	t.Cleanup(wait.Wait) // it was killed
 }
 
 // ownCertificate makes the certificate of pebble itself.
@@ -234,26 +262,27 @@ func ownCertificate(t *testing.T, dir string) (pool *x509.CertPool, certFile, ke
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
-// freePort finds a port that nobody uses at the moment. A DNS server needs it for both TCP
-// and UDP.
-func freePort(t *testing.T, network string) int {
+// freePorts finds ports that nobody uses at the moment, neither for TCP nor for UDP: a DNS server needs
+// both. They are released together, so that none is found twice.
+func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	for range 100 {
+	for range 100 * n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Close()
-		if network == "tcp" {
-			return port(l)
+		defer l.Close()
+		p, err := net.ListenPacket("udp", l.Addr().String())
+		if err != nil {
+			continue
 		}
-		if p, err := net.ListenPacket("udp", l.Addr().String()); err == nil {
-			p.Close()
-			return port(l)
+		defer p.Close()
+		if ports = append(ports, port(l)); len(ports) == n {
+			return ports
 		}
 	}
-	t.Fatal("no port is free")
-	return 0
+	t.Fatal("no ports are free")
+	return nil
 }
 
 // output is what the processes print.

@@ -15,7 +15,9 @@ import (
 // TestSlow wants a subscriber that does not read to be disconnected, and to get all that it has
 // missed when it comes back: it could not see that something is missing.
 func TestSlow(t *testing.T) {
-	serve(t, func(o *Options) { o.Push = push.Options{QueueEvents: 4} }, func(s *site) {
+	// The history holds all that is published until the hub has disconnected it.
+	history := push.History{Events: 1 << 16, Bytes: 1 << 30}
+	serve(t, func(o *Options) { o.Push = push.Options{QueueEvents: 4, History: history} }, func(s *site) {
 		c := s.subscribe(nil, "topic=a")
 		published, padding := 0, strings.Repeat("x", 64<<10)
 		pushtest.Until(t, "it is disconnected", func() bool {

@@ -227,11 +227,9 @@ func TestHandler(t *testing.T) {
 			if status, _, _ := pushtest.Refused(t, "GET", at+"?topic=a", alice); status != 503 {
 				t.Errorf("over MaxPerUser: %d", status)
 			}
-			short := as(jwt.MapClaims{"subscribe": []string{"a"}, "exp": time.Now().Add(3 * time.Second).Unix()})
-			rest, err := pushtest.Open(t, at, pushtest.Query{Header: short}).End()
-			if err != nil || len(rest) != 1 || rest[0].Bye == nil || rest[0].Bye.Reason != "lifetime" {
-				t.Errorf("the token expired: %+v, %v", rest, err)
-			}
+			wantExpired(t, at+"?topic=a", func() http.Header {
+				return as(jwt.MapClaims{"subscribe": []string{"a"}, "exp": time.Now().Add(3 * time.Second).Unix()})
+			})
 			pushtest.Publish(t, hub, "a", "still here")
 			s.Want("still here")
 		})

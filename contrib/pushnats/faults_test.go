@@ -39,7 +39,7 @@ func TestNodeKilled(t *testing.T) {
 // TestBrokerKilled kills the server of the stream under load, and starts it again.
 func TestBrokerKilled(t *testing.T) {
 	dir := t.TempDir()
-	b := startBroker(t, dir, "127.0.0.1:0")
+	b := startBroker(t, dir, memberHosts()[0]+":0")
 	l := newLoad(t, events(300), startNode(t, b.at).at, startNode(t, b.at).at)
 	l.publish("x")
 	kills := 3 * *scale
@@ -56,7 +56,7 @@ func TestBrokerKilled(t *testing.T) {
 // TestIsolated has a hub deliver without its broker, which the clients are told.
 func TestIsolated(t *testing.T) {
 	dir := t.TempDir()
-	p := startBroker(t, dir, "127.0.0.1:0")
+	p := startBroker(t, dir, memberHosts()[0]+":0")
 	b := open(t, pushnats.Options{URL: p.at, Ping: ping})
 	hub := pushtest.Hub(t, push.Options{Broker: b, Isolated: push.DeliverLocally})
 	pushtest.Until(t, "the hub is ready", hub.Ready)
