@@ -28,8 +28,14 @@ import (
 // leaves no process.
 func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
 	t.Helper()
+	return loadTo(t, ctx, tempFile(t), args...)
+}
+
+// loadTo is loadOf with the file of standard error.
+func loadTo(t *testing.T, ctx context.Context, stderr *os.File, args ...string) (code int, out, said string) {
+	t.Helper()
 	before := probe.Tree(os.Getpid())
-	code, out, said = outputOf(t, ctx, append([]string{"load"}, args...)...)
+	code, out, said = outputTo(t, ctx, stderr, append([]string{"load"}, args...)...)
 	left := slices.DeleteFunc(probe.Tree(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
 	if len(left) > 0 {
 		t.Errorf("processes left: %v", left)
