@@ -52,7 +52,7 @@ func TestLoadFlows(t *testing.T) {
 				"-c", "4", "--targets", file, "--threshold", "iteration.p50<1h,iteration.p50{buy/checkout}<1h,errors{scenario=browse}<1",
 				"--threshold", "p50{kind=write}<1ns", "--json", "-",
 			}
-			code, out, said := loadOf(t, t.Context(), short(append(args, c.args...)...)...)
+			code, out, said := loadOf(t, t.Context(), counted(200, append(args, c.args...)...)...)
 			d := documentOf(t, out)
 			if code != 3 || len(d.Errors) > 0 || len(d.Thresholds) != 4 || d.Thresholds[3].Kept || !d.Thresholds[2].Kept {
 				t.Fatalf("exit code %d, errors %v, thresholds %+v, %s", code, d.Errors, d.Thresholds, said)
