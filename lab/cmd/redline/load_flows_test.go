@@ -52,7 +52,7 @@ func TestLoadFlows(t *testing.T) {
 				"-c", "4", "--targets", file, "--threshold", "iteration.p50<1h,iteration.p50{buy/checkout}<1h,errors{scenario=browse}<1",
 				"--threshold", "p50{kind=write}<1ns", "--json", "-",
 			}
-			code, out, said := loadOf(t, t.Context(), counted(200, append(args, c.args...)...)...)
+			code, out, said := loadOf(t, t.Context(), short(append(args, c.args...)...)...)
 			d := documentOf(t, out)
 			if code != 3 || len(d.Errors) > 0 || len(d.Thresholds) != 4 || d.Thresholds[3].Kept || !d.Thresholds[2].Kept {
 				t.Fatalf("exit code %d, errors %v, thresholds %+v, %s", code, d.Errors, d.Thresholds, said)
@@ -91,7 +91,7 @@ func checkFlows(t *testing.T, d *present.Document) {
 	if len(d.Tags) != 4 || i == nil || len(i.Flows) != 1 || i.Flows[0].Name != "buy/checkout" || i.Completed != i.Time.Count || i.Completed != i.WithoutThink.Count {
 		t.Fatalf("%d tags, iterations %+v", len(d.Tags), i)
 	}
-	if pay := right["buy/checkout/pay"]; i.Completed != pay || i.Aborted != 0 || i.Time.MeanUs < i.WithoutThink.MeanUs+1000 {
+	if pay := right["buy/checkout/pay"]; i.Completed != pay || i.Aborted != 0 || 1.07*i.Time.MeanUs < i.WithoutThink.MeanUs+1000 { // each histogram rounds by up to 3 %
 		t.Errorf("iterations %+v of %d payments", i, pay)
 	}
 }
