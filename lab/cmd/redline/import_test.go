@@ -87,7 +87,7 @@ func TestImportPipe(t *testing.T) {
 	stdin := os.Stdin
 	os.Stdin = in
 	defer func() { os.Stdin = stdin }()
-	if code, shown, said := loadOf(t, t.Context(), short("--targets", "-", "--json", "-")...); code != 0 || documentOf(t, shown).Requests == 0 || count.Load() == 0 {
+	if code, shown, said := loadOf(t, t.Context(), counted(60, "--targets", "-", "--json", "-")...); code != 0 || documentOf(t, shown).Requests == 0 || count.Load() == 0 {
 		t.Errorf("exit code %d after %d requests, %s", code, count.Load(), said)
 	}
 }

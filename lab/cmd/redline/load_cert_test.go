@@ -77,7 +77,7 @@ func TestLoadCertificate(t *testing.T) {
 				more = append(more, "--insecure", s.URL)
 				dir := t.TempDir()
 				page, csv := filepath.Join(dir, "run.html"), filepath.Join(dir, "run.csv")
-				code, out, said := loadOf(t, t.Context(), short(append([]string{"--cert", known.cert, "--key", known.key, "--json", "-", "--html", page, "--csv", csv}, more...)...)...)
+				code, out, said := loadOf(t, t.Context(), counted(60, append([]string{"--cert", known.cert, "--key", known.key, "--json", "-", "--html", page, "--csv", csv}, more...)...)...)
 				if code != 0 {
 					t.Fatalf("exit code %d: %s", code, said)
 				}
@@ -116,7 +116,7 @@ func TestLoadCertificateOfGenerators(t *testing.T) {
 	for _, c := range [][]string{
 		{"--workers", "2"}, {"--targets", mix}, {"--requests-per-connection", "1", "--tls-resume"}, {"--pipeline", "4"}, {"-r", "50"},
 	} {
-		code, out, said := loadOf(t, t.Context(), short(append(c, "--cert", known.both, "--insecure", "--json", "-", s.URL)...)...)
+		code, out, said := loadOf(t, t.Context(), counted(30, append(c, "--cert", known.both, "--insecure", "--json", "-", s.URL)...)...)
 		if code != 0 {
 			t.Errorf("%q: exit code %d: %s", c, code, said)
 			continue

@@ -18,6 +18,8 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/command"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/results"
 )
 
 // TestLoadHandshakeHangs counts the connections of a closed loop that wait for their TLS
@@ -29,13 +31,10 @@ func TestLoadHandshakeHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var begin time.Time
 	n := 0
 	relay(t, ln, s.Listener.Addr().String(), func() bool {
-		if n++; n == 2 { // the first connection of the window: the one before it is that of the command
-			begin = time.Now()
-		}
-		return n > 2 && time.Since(begin) > 1500*time.Millisecond
+		n++
+		return n > 17 // one of the command, the first 8 of the loop, and once after each of them another
 	})
 	code, out, said := loadOf(t, t.Context(), "--insecure", "-c", "8", "--requests-per-connection", "5", "-d", "2s", "--warmup", "0", "--json", "-", "https://"+ln.Addr().String()+"/hello")
 	d := documentOf(t, out)
@@ -97,24 +96,15 @@ func sinceWindow() func(n int64) time.Duration {
 // TestLoadStallsTwice counts the requests that hang at the end even if others have hung
 // before.
 func TestLoadStallsTwice(t *testing.T) {
-	since := sinceWindow()
-	over := make(chan struct{})
-	t.Cleanup(func() { close(over) })
+	hang := hangs(t, func(n int64) bool { return n >= 200 })
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		at := since(n)
-		switch {
-		case at > 500*time.Millisecond && at < time.Second:
-			time.Sleep(time.Second - at)
-		case at > 2*time.Second:
-			select {
-			case <-over:
-			case <-r.Context().Done():
-			}
+		if n >= 100 && n < 108 { // one on each connection
+			time.Sleep(800 * time.Millisecond)
 		}
-		hello(w, r, n)
+		hang(w, r, n)
 	})
-	code, out, said := loadOf(t, t.Context(), "-c", "8", "-d", "2800ms", "--warmup", "0", "--json", "-", url)
-	if d := documentOf(t, out); code != command.ExitInvalid || d.Unanswered != 8 || d.Latency.MaxUs < 8e5 {
+	code, out, said := loadOf(t, t.Context(), "-c", "8", "-d", "2200ms", "--warmup", "0", "--json", "-", url)
+	if d := documentOf(t, out); code != command.ExitInvalid || d.Unanswered != 8 || d.Latency.MaxUs < 15e5 { // twice the longest before
 		t.Errorf("exit code %d, %d unanswered, max %v us; %s", code, d.Unanswered, d.Latency.MaxUs, said)
 	}
 }
@@ -122,17 +112,48 @@ func TestLoadStallsTwice(t *testing.T) {
 // TestLoadAnswersLate records the latency of answers that arrive after the window and took
 // much longer than any in it, and does not count them as unanswered.
 func TestLoadAnswersLate(t *testing.T) {
+	for try := 1; ; try++ {
+		d, said, why := answeredLate(t)
+		if why != "" && try < 5 {
+			t.Log("again:", why)
+			continue
+		}
+		if why != "" || d.Unanswered != 0 || d.Late != 4 || d.Latency.Count != d.Requests+4 || d.Latency.MaxUs < 3e5 {
+			t.Errorf("%s; %d unanswered, %d late, %d latencies of %d, max %v us; %s", why, d.Unanswered, d.Late, d.Latency.Count, d.Requests, d.Latency.MaxUs, said)
+		}
+		return
+	}
+}
+
+// answeredLate holds the last four requests of a window until 400 ms after it. why is the reason if the
+// machine stalled: then others took as long, or these were answered when nobody waits for them any more.
+func answeredLate(t *testing.T) (d present.Document, said, why string) {
+	t.Helper()
 	since := sinceWindow()
+	const end = 1600 * time.Millisecond
+	var held, tardy atomic.Int64
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		if at := since(n); at > 900*time.Millisecond && at < 1600*time.Millisecond {
-			time.Sleep(1600*time.Millisecond - at)
+		if at := since(n); at > 900*time.Millisecond && at < end {
+			held.Add(1)
+			time.Sleep(end - at)
+			if since(n) > end+300*time.Millisecond {
+				tardy.Add(1)
+			}
 		}
 		hello(w, r, n)
 	})
 	_, out, said := loadOf(t, t.Context(), "-c", "4", "-d", "1200ms", "--warmup", "0", "--allow-invalid", "--json", "-", url)
-	if d := documentOf(t, out); d.Unanswered != 0 || d.Late != 4 || d.Latency.Count != d.Requests+4 || d.Latency.MaxUs < 3e5 {
-		t.Errorf("%d unanswered, %d late, %d latencies of %d, max %v us; %s", d.Unanswered, d.Late, d.Latency.Count, d.Requests, d.Latency.MaxUs, said)
+	d = documentOf(t, out)
+	var longest time.Duration
+	for _, p := range d.Series {
+		for _, bar := range p.Heat {
+			longest = max(longest, results.HeatFloor(int(bar[0])))
+		}
 	}
+	if held.Load() != 4 || tardy.Load() > 0 || longest > 150*time.Millisecond {
+		why = fmt.Sprintf("%d held, %d of them for too long, others took up to %v", held.Load(), tardy.Load(), longest)
+	}
+	return d, said, why
 }
 
 // TestLoadServerEnds keeps the result of an open loop whose server ends shortly before the
@@ -167,7 +188,7 @@ func TestLoadServerEnds(t *testing.T) {
 // TestLoadFailuresHaveNoMaximum does not keep a threshold on the mean or the maximum when
 // requests have failed.
 func TestLoadFailuresHaveNoMaximum(t *testing.T) {
-	url, _ := serve(t, hangs(t, func(n int64) bool { return n%1000 == 500 }))
+	url, _ := serve(t, hangs(t, func(n int64) bool { return n%1000 == 20 }))
 	_, out, said := loadOf(t, t.Context(), "-c", "8", "-d", pace.Window(time.Second).String(), "--warmup", "0", "--timeout", pace.Window(200*time.Millisecond).String(), "--allow-invalid",
 		"--threshold", "max<1m,mean<1m,errors<50%", "--json", "-", url)
 	d := documentOf(t, out)

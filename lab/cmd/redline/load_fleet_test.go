@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -93,23 +95,32 @@ func TestLoadWorkers(t *testing.T) {
 	}
 }
 
+// secondsShown reports whether the progress in a file has a point of the window that ends after a second
+// or more. Every worker has then reported on the time until there.
+func secondsShown(name string) bool {
+	text, err := os.ReadFile(name)
+	return err == nil && regexp.MustCompile(`(?m)^window +[1-9]\.`).Match(text)
+}
+
 // TestLoadWorkerKilled reports a killed worker first, counts what it had reported, with
 // its latencies, and has the complete results of the others.
 func TestLoadWorkerKilled(t *testing.T) {
-	var killed error
+	killed, progress := errors.New("no worker was killed"), tempFile(t)
+	var kill sync.Once
 	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		// Two seconds into the window, which the workers have reported, and four before
-		// its end, because a busy machine may stall for long.
-		if n == 800 {
-			if pids := workersOf(t); len(pids) == 3 {
-				killed = syscall.Kill(pids[1], syscall.SIGKILL)
-			} else {
-				killed = fmt.Errorf("workers %v", pids)
-			}
+		if n%20 == 0 && secondsShown(progress.Name()) {
+			kill.Do(func() {
+				if pids := workersOf(t); len(pids) == 3 {
+					killed = syscall.Kill(pids[1], syscall.SIGKILL)
+				} else {
+					killed = fmt.Errorf("workers %v", pids)
+				}
+			})
 		}
 		hello(w, r, n)
 	})
-	code, out, said := loadOf(t, t.Context(), "--workers", "3", "-c", "6", "-r", "400", "-d", "6s", "--warmup", "0", "--json", "-", url)
+	// The window is six seconds long, because a busy machine may stall for long.
+	code, out, said := loadTo(t, t.Context(), progress, "--workers", "3", "-c", "6", "-r", "400", "-d", "6s", "--warmup", "0", "--json", "-", url)
 	d := documentOf(t, out)
 	if killed != nil || code != command.ExitInvalid || len(d.Workers) != 3 || d.Valid {
 		t.Fatalf("%v; exit code %d, workers %+v, %s", killed, code, d.Workers, said)

@@ -91,7 +91,7 @@ func checkFlows(t *testing.T, d *present.Document) {
 	if len(d.Tags) != 4 || i == nil || len(i.Flows) != 1 || i.Flows[0].Name != "buy/checkout" || i.Completed != i.Time.Count || i.Completed != i.WithoutThink.Count {
 		t.Fatalf("%d tags, iterations %+v", len(d.Tags), i)
 	}
-	if pay := right["buy/checkout/pay"]; i.Completed != pay || i.Aborted != 0 || i.Time.MeanUs < i.WithoutThink.MeanUs+1000 {
+	if pay := right["buy/checkout/pay"]; i.Completed != pay || i.Aborted != 0 || 1.07*i.Time.MeanUs < i.WithoutThink.MeanUs+1000 { // each histogram rounds by up to 3 %
 		t.Errorf("iterations %+v of %d payments", i, pay)
 	}
 }

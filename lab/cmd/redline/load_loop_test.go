@@ -70,7 +70,7 @@ func TestLoadProtocols(t *testing.T) {
 			}
 			all := second.Load() + known.Load()
 			file := filepath.Join(t.TempDir(), "run.json")
-			code, out, said := loadOf(t, t.Context(), short(append([]string{"--json", file}, c.args...)...)...)
+			code, out, said := loadOf(t, t.Context(), counted(60, append([]string{"--json", file}, c.args...)...)...)
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatalf("exit code %d, %s", code, said)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/command"
 )
 
@@ -179,7 +178,7 @@ func TestLoadTargets(t *testing.T) {
 	base := strings.TrimSuffix(url, "/hello") + "/shop"
 	file := textFile(t, "shop.yaml", shop)
 	page := filepath.Join(t.TempDir(), "page.html")
-	code, out, said := loadOf(t, t.Context(), short("--targets", file, "-H", "X-Run: 7", "--seed", "4",
+	code, out, said := loadOf(t, t.Context(), counted(600, "--targets", file, "-H", "X-Run: 7", "--seed", "4",
 		"--threshold", "rate{buy/pay}>1,errors{buy/pay}<1%", "--threshold", "errors<90%", "--json", "-", "--html", page, base)...)
 	d := documentOf(t, out)
 	if code != command.ExitBroken || !d.Thresholds[0].Kept || d.Thresholds[1].Kept || !d.Thresholds[2].Kept || !strings.Contains(said, "BROKEN      errors{buy/pay}<1%: it is ") {
@@ -227,7 +226,7 @@ func TestLoadTargetsFromStandardInput(t *testing.T) {
 	os.Stdin = file
 	defer func() { os.Stdin = old }()
 	base := strings.TrimSuffix(url, "/hello")
-	code, out, said := loadOf(t, t.Context(), short("--targets", "-", "--json", "-", base)...)
+	code, out, said := loadOf(t, t.Context(), counted(60, "--targets", "-", "--json", "-", base)...)
 	d := documentOf(t, out)
 	if code != 0 || count.Load() == 0 || len(d.Targets) != 2 || d.Targets[0].Name != "GET "+url || d.Targets[1].Requests == 0 || !strings.Contains(said, "standard input at "+base) {
 		t.Errorf("exit code %d, %+v, %s", code, d.Targets, said)
@@ -247,7 +246,7 @@ func TestLoadTargetsWrongPath(t *testing.T) {
 	if code != 1 || !strings.Contains(said, "/itmes answers with status 404, and its check fails: status 2xx, 3xx") || count.Load() != 2 {
 		t.Errorf("exit code %d after %d requests, %s", code, count.Load(), said)
 	}
-	code, out, said := loadOf(t, t.Context(), short("--targets", file, "--keep-going", "--json", "-", base)...)
+	code, out, said := loadOf(t, t.Context(), counted(60, "--targets", file, "--keep-going", "--json", "-", base)...)
 	if d := documentOf(t, out); code != 0 || d.Requests == 0 || d.Errors["check"] == 0 {
 		t.Errorf("exit code %d, %d right, errors %v, %s", code, d.Requests, d.Errors, said)
 	}
@@ -260,7 +259,7 @@ func TestLoadChecks(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"ok": %v}`, n%2 == 1)
 	})
 	check := []string{"--check", "json $.ok equals true", "--check", "header Content-Type contains json"}
-	code, out, said := loadOf(t, t.Context(), short(append(check, "--json", "-", url)...)...)
+	code, out, said := loadOf(t, t.Context(), counted(60, append(check, "--json", "-", url)...)...)
 	d := documentOf(t, out)
 	wrong := d.Errors["check"]
 	if code != 0 || wrong == 0 || d.Requests == 0 || len(d.Targets) != 1 || d.Targets[0].Checks["json $.ok equals true"] != wrong || d.Config.Status != 201 {
@@ -306,7 +305,7 @@ func TestLoadUploads(t *testing.T) {
 					wrong.Add(1)
 				}
 			})
-			code, out, said := loadOf(t, t.Context(), short(append(args, "--json", "-", url)...)...)
+			code, out, said := loadOf(t, t.Context(), counted(30, append(args, "--json", "-", url)...)...)
 			d := documentOf(t, out)
 			if code != 0 || wrong.Load() > 0 || d.Requests == 0 || len(d.Errors) > 0 || int64(d.Config.Body) < want || d.BytesOut < d.Requests*uint64(want) {
 				t.Errorf("exit code %d, %d wrong, %d requests, errors %v, %d bytes out, %+v, %s", code, wrong.Load(), d.Requests, d.Errors, d.BytesOut, d.Config, said)
@@ -321,7 +320,7 @@ func TestLoadConnections(t *testing.T) {
 		from.Store(strings.Split(r.RemoteAddr, ":")[0], true)
 		hello(w, r, n)
 	})
-	code, out, said := loadOf(t, t.Context(), short("--requests-per-connection", "2", "--connect-rate", "6000/m", "--sources", "127.0.0.2-127.0.0.3", "--json", "-", url)...)
+	code, out, said := loadOf(t, t.Context(), counted(24, "--requests-per-connection", "2", "--connect-rate", "6000/m", "--sources", "127.0.0.2-127.0.0.3", "--json", "-", url)...)
 	d := documentOf(t, out)
 	if c := d.Config; code != 0 || c.PerConnection != 2 || c.ConnectRate != 100 || len(c.Sources) != 1 {
 		t.Errorf("exit code %d, %+v", code, c)
@@ -379,11 +378,11 @@ func TestLoadMaxBody(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 5000))
 		_ = conn.Close()
 	})
-	code, out, said := loadOf(t, t.Context(), short("--max-body", "4KiB", "--keep-going", "--json", "-", url)...)
+	code, out, said := loadOf(t, t.Context(), counted(30, "--max-body", "4KiB", "--keep-going", "--json", "-", url)...)
 	if d := documentOf(t, out); code != 0 || d.Requests != 0 || d.Errors["endless"] == 0 {
 		t.Errorf("exit code %d, %d requests, errors %v, %s", code, d.Requests, d.Errors, said)
 	}
-	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", pace.Window(t200).String(), "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != command.ExitInvalid {
+	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-n", "30", "--max-body", "1MiB", url); code != 0 && code != command.ExitInvalid {
 		t.Errorf("with a longer limit the exit code is %d", code)
 	}
 }

@@ -24,28 +24,31 @@ import (
 // error.
 func outputOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
 	t.Helper()
-	var files [2]*os.File
-	for i := range files {
-		file, err := os.CreateTemp(t.TempDir(), "output")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		files[i] = file
-	}
+	return outputTo(t, ctx, tempFile(t), args...)
+}
+
+// outputTo is outputOf with the file of standard error, which can be read while the command runs.
+func outputTo(t *testing.T, ctx context.Context, stderr *os.File, args ...string) (code int, out, said string) {
+	t.Helper()
+	stdout := tempFile(t)
 	oldOut, oldErr := os.Stdout, os.Stderr
-	os.Stdout, os.Stderr = files[0], files[1]
+	defer stdout.Close()
+	defer stderr.Close()
+	os.Stdout, os.Stderr = stdout, stderr
 	code = run(ctx, args)
 	os.Stdout, os.Stderr = oldOut, oldErr
-	var texts [2]string
-	for i, file := range files {
-		text, err := os.ReadFile(file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[i] = string(text)
+	return code, read(t, stdout.Name()), read(t, stderr.Name())
+}
+
+// tempFile returns an open file that ends with the test.
+func tempFile(t *testing.T) *os.File {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "output")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return code, texts[0], texts[1]
+	t.Cleanup(func() { _ = file.Close() })
+	return file
 }
 
 // stderrOf is outputOf without standard output.

@@ -18,6 +18,8 @@ const (
 	parent  = "parent" // as holding, and its child leaks beside it
 	filling = "fill"   // keeps small objects that the collector has to mark, and allocates as many again
 	hoarder = "hoard"  // leaks without any request, as the child of parent
+	couple  = "couple" // as holding, and its child does nothing
+	idle    = "idle"   // does nothing, as the child of couple
 )
 
 // node is an object with pointers.
@@ -41,8 +43,12 @@ func serveMemory(addr, kind string) error {
 		kept = append(kept, block)
 	}
 	switch kind {
-	case parent:
-		c := exec.Command("/proc/self/exe", memoryVerb, addr, hoarder)
+	case parent, couple:
+		child := hoarder
+		if kind == couple {
+			child = idle
+		}
+		c := exec.Command("/proc/self/exe", memoryVerb, addr, child)
 		if err := c.Start(); err != nil {
 			return err
 		}
@@ -53,6 +59,9 @@ func serveMemory(addr, kind string) error {
 			keep()
 			time.Sleep(time.Millisecond)
 		}
+	case idle:
+		time.Sleep(time.Hour) // it is killed
+		return nil
 	}
 	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // the client's end is no problem of the server

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
 func TestWatch(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "watch.json")
+	// A minute at most. The command has no fixed end: the first sample may be late on a busy machine.
+	untilSeen := fmt.Sprintf(`n=0; until grep -q '"type":"sample"' '%s' || [ $n = 3000 ]; do n=$((n+1)); sleep 0.02; done 2>/dev/null; exit 5`, file)
 	for _, c := range []struct {
 		args      []string
 		code      int
 		out, said string
 	}{
-		{[]string{"watch", "--every", "20ms", "--", "sh", "-c", "sleep 1.5; exit 5"}, 5, `"end":"gone"`, "ended after"},
+		{[]string{"watch", "--every", "20ms", "--json", file, "--", "sh", "-c", untilSeen}, 5, "", "ended after"},
 		{[]string{"watch", "--every", "20ms", "--for", "200ms", "--mark", "gc-cpu=off", "--", "sleep", "60"}, 0, `"end":"time"`, ""},
 		{[]string{"watch"}, 2, "", "name what to watch"},
 		{[]string{"watch", "sleep", "60"}, 2, "", "redline watch -- sleep"},
@@ -26,5 +30,8 @@ func TestWatch(t *testing.T) {
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(said, c.said) {
 			t.Errorf("%s: exit code %d, %q, %q", c.args, code, out, said)
 		}
+	}
+	if text := read(t, file); !strings.Contains(text, `"end":"gone"`) {
+		t.Error(text)
 	}
 }

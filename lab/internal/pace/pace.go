@@ -30,5 +30,5 @@ func stretched(d time.Duration, loadavg string, cpus int) time.Duration {
 	if _, err := fmt.Sscan(loadavg, &load); err != nil {
 		return d
 	}
-	return d * time.Duration(max(1, min(most, load/float64(twice*cpus))))
+	return time.Duration(float64(d) * max(1, min(most, load/float64(twice*cpus)))).Truncate(time.Millisecond)
 }

@@ -10,7 +10,8 @@ func TestWindow(t *testing.T) {
 		"0.20 0.10 0.05 1/100 50\n": time.Second,
 		"2.00 2.00 2.00 1/100 50\n": time.Second,
 		"4.00 4.00 4.00 1/100 50\n": time.Second,
-		"12.4 1.00 1.00 1/100 50\n": 3 * time.Second,
+		"6.00 1.00 1.00 1/100 50\n": 1500 * time.Millisecond,
+		"12.4 1.00 1.00 1/100 50\n": 3100 * time.Millisecond,
 		"99.0 1.00 1.00 1/100 50\n": 5 * time.Second,
 		"":                          time.Second,
 	} {
