@@ -1,7 +1,6 @@
 package redline
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -320,7 +319,7 @@ func (s *Server) RegisterOnShutdown(f func()) {
 func (s *Server) SetKeepAlivesEnabled(v bool) {
 	s.noKeepAlive.Store(!v)
 	if t := s.transport(); t != nil && !v {
-		go sweep(context.Background(), t, true) // ends by itself; the caller may be on a loop
+		go s.closeIdle(t) // ends by itself; the caller may be on a loop
 	}
 }
 

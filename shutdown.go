@@ -69,3 +69,21 @@ func sweep(ctx context.Context, t transport.Transport, fresh bool) {
 		return c.(session).Quit(fresh, out)
 	}, ctx.Done())
 }
+
+// closeIdle closes idle connections while none may be kept. A sweep does not visit a connection
+// whose answer was sent as one to be kept, if the goroutine that has sent it has not returned it to
+// its loop yet: a later one finds it.
+func (s *Server) closeIdle(t transport.Transport) {
+	sweep(context.Background(), t, true)
+	for pause := shutdownSweep; pause < time.Minute; pause *= 2 {
+		select {
+		case <-s.Stopping():
+			return
+		case <-time.After(pause):
+		}
+		if !s.noKeepAlive.Load() || t.Stats().Open == 0 {
+			return
+		}
+		sweep(context.Background(), t, false)
+	}
+}
