@@ -53,27 +53,6 @@ type Session struct {
 	lost   atomic.Uint32 // why: Lost is called by another goroutine
 }
 
-// rare is state that a session keeps between requests for only a few servers: an idle
-// connection is as small as possible.
-type rare struct {
-	slot  atomic.Value // for handlers
-	began int64        // when the head began, on the clock's scale; only with a ReadTimeout
-	mark  int          // untaken bytes when the deadline for output began
-
-	mu   sync.Mutex
-	gone func() // all functions registered with OnGone, until they are called
-}
-
-// needs returns the session's rare. Only whoever serves the session creates it.
-func (s *Session) needs() *rare {
-	r := s.rare.Load()
-	if r == nil {
-		r = &rare{mark: unmarked}
-		s.rare.Store(r)
-	}
-	return r
-}
-
 // A work is the memory for one request. It returns to the pool when the connection is idle.
 type work struct {
 	cfg     *exchange.Config // the source of the parser's limits

@@ -59,15 +59,12 @@ func (t *target) start(l *spawn.Launcher, cpus []int) error {
 // startLimit starts the responder that parses nothing, so that the generator limits the
 // rate.
 func startLimit(ctx context.Context, l *spawn.Launcher, cpus []int, exe string) (t *target, err error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := spawn.FreeAddress()
 	if err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	t = &target{addr: free.Addr().String(), sockets: newTally(port)}
-	if err := free.Close(); err != nil {
 		return nil, err
 	}
+	port := int(addr.Port())
+	t = &target{addr: addr.String(), sockets: newTally(port)}
 	t.url = "http://" + t.addr + "/plaintext"
 	t.cmd = exec.Command(exe, "--addr", t.addr)
 	if err := t.start(l, cpus); err != nil {

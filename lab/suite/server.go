@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -132,8 +131,8 @@ func (s *server) place(cpus int, sockets []string) error {
 func (s *server) address() (addr, prefix string, err error) {
 	_, bare, _ := strings.Cut(s.subject.URL, "://")
 	if rest, ok := strings.CutPrefix(bare, "{addr}"); ok {
-		addr, err := freeAddress()
-		return addr, strings.TrimSuffix(rest, "/"), err
+		free, err := spawn.FreeAddress()
+		return free.String(), strings.TrimSuffix(rest, "/"), err
 	}
 	u, err := url.Parse(s.subject.URL)
 	if err != nil {
@@ -148,25 +147,6 @@ func (s *server) address() (addr, prefix string, err error) {
 		return "", "", fmt.Errorf("address is not available: %w; stop what listens there, or write {addr} in the subject's url and command", err)
 	}
 	return addr, strings.TrimSuffix(u.Path, "/"), l.Close()
-}
-
-const (
-	firstPort = 10_000
-	lastPort  = 32_767
-)
-
-// freeAddress returns an address that nothing listens on, for a process that will later. Its
-// port is below those that systems give out for port 0 and for outgoing connections (from 32768
-// on Linux, from 49152 elsewhere): one of them could be taken again before the process has it.
-func freeAddress() (addr string, err error) {
-	for range 100 {
-		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort+1)))
-		var l net.Listener
-		if l, err = net.Listen("tcp", addr); err == nil {
-			return addr, l.Close()
-		}
-	}
-	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 // ready waits until the server accepts connections, then sets the congestion

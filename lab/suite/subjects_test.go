@@ -1,10 +1,8 @@
 package suite
 
 import (
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -30,20 +28,6 @@ func TestSubjectFiles(t *testing.T) {
 		}
 		if _, err := readSubject(file); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
-	}
-}
-
-// TestAddressOfASubject wants a port that no other process is given meanwhile.
-func TestAddressOfASubject(t *testing.T) {
-	for range 100 {
-		addr, prefix, err := (&server{subject: &Subject{URL: "http://{addr}/v1/"}}).address()
-		if err != nil || prefix != "/v1" {
-			t.Fatalf("%s, prefix %q, %v", addr, prefix, err)
-		}
-		host, text, err := net.SplitHostPort(addr)
-		if port, _ := strconv.Atoi(text); err != nil || host != "127.0.0.1" || port < firstPort || port > lastPort {
-			t.Fatalf("address %q", addr)
 		}
 	}
 }

@@ -1,0 +1,28 @@
+package http1
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// rare is state that a session keeps between requests for only a few servers: an idle
+// connection is as small as possible.
+type rare struct {
+	slot  atomic.Value // for handlers
+	began int64        // when the head began, on the clock's scale; only with a ReadTimeout
+	mark  int          // untaken bytes when the deadline for output began
+
+	mu   sync.Mutex
+	gone func() // all functions registered with OnGone, until they are called
+}
+
+// needs returns the session's rare. OnGone may call it on another goroutine than that which serves
+// the session.
+func (s *Session) needs() *rare {
+	r := s.rare.Load()
+	if r == nil {
+		s.rare.CompareAndSwap(nil, &rare{mark: unmarked})
+		r = s.rare.Load()
+	}
+	return r
+}
