@@ -55,7 +55,7 @@ func TestProgramMutex(t *testing.T) {
 		for range waiters {
 			all.Go(func() { waitForMutex(&mu) })
 		}
-		for stackCount("[sync.Mutex.Lock") < waiters {
+		for locking("waitForMutex") < waiters {
 			time.Sleep(time.Millisecond)
 		}
 		mu.Unlock()
@@ -127,8 +127,15 @@ func TestProgramTasks(t *testing.T) {
 			task.End()
 		}
 	})
-	if g := groupOf(t, r, "task", "order"); g.Count != orders || g.Open != 0 || g.Spent[0].State != "blocked" || g.Spent[0].Reason != "sleep" {
+	g := groupOf(t, r, "task", "order")
+	if g.Count != orders || g.Open != 0 {
 		t.Errorf("%+v", g)
+	}
+	// On a busy machine, they may wait longer for a CPU than they sleep.
+	if !slices.ContainsFunc(g.Spent, func(p trace.Part) bool {
+		return p.State == "blocked" && p.Reason == "sleep" && p.Count == 3*orders
+	}) {
+		t.Errorf("spent %+v", g.Spent)
 	}
 	if g := groupOf(t, r, "task", "mail"); g.Count != orders {
 		t.Errorf("%+v", g)
@@ -193,7 +200,7 @@ func TestProgramHTTP(t *testing.T) {
 			shared.Lock()
 			var all sync.WaitGroup
 			all.Go(func() { get("/locks") })
-			for stackCount("[sync.Mutex.Lock") == 0 {
+			for locking("locks") == 0 {
 				time.Sleep(time.Millisecond)
 			}
 			shared.Unlock()
@@ -238,13 +245,18 @@ func TestProgramHTTP2(t *testing.T) {
 		s.Client().CloseIdleConnections()
 	})
 	g := groupOf(t, r, trace.KindHTTP, pkg+".sleeps")
-	if g.Count != requests || g.Spent[0].Call != "time.Sleep in "+pkg+".sleeps" {
+	if g.Count != requests || !slices.ContainsFunc(g.Spent, func(p trace.Part) bool { return p.Call == "time.Sleep in "+pkg+".sleeps" }) {
 		t.Errorf("%+v", g)
 	}
 }
 
-// stackCount counts occurrences in the stacks of all goroutines.
-func stackCount(text string) int {
+// locking counts the goroutines that wait for a mutex in a function of this package.
+func locking(name string) (n int) {
 	buf := make([]byte, 1<<20)
-	return strings.Count(string(buf[:runtime.Stack(buf, true)]), text)
+	for one := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(one, "[sync.Mutex.Lock") && strings.Contains(one, pkg+"."+name+"(") {
+			n++
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -173,8 +174,9 @@ func (g generator) evidence() *diagnose.Evidence {
 			l.TLS = &diagnose.TLS{Handshakes: g.number(), Resumed: g.number()}
 		}
 		l.Watch = watch.Summary{Seconds: g.number(), Totals: g.figures(), Figures: map[string]watch.Range{}}
-		for f, x := range g.figures() {
-			l.Watch.Figures[f] = watch.Range{Median: x, Max: g.number()}
+		medians := g.figures()
+		for _, f := range slices.Sorted(maps.Keys(medians)) { // the same order with the same seed
+			l.Watch.Figures[f] = watch.Range{Median: medians[f], Max: g.number()}
 		}
 		for range 10 {
 			l.Samples = append(l.Samples, watch.Sample{Values: g.figures()})

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"strconv"
+	"runtime"
 	"time"
 )
 
@@ -19,9 +20,9 @@ import (
 // directory of the server before it starts.
 const foreign = "foreign"
 
-// unpack copies the files of a foreign species to dir. In the files *.conf, @PORT@ and @DIR@ are
+// unpack copies the files of a foreign species to dir. In the files *.conf, @ADDR@ and @DIR@ are
 // replaced.
-func (s Species) unpack(dir string, port int) error {
+func (s Species) unpack(dir, addr string) error {
 	from := path.Join(foreign, s.Name)
 	entries, err := fs.ReadDir(files, from)
 	if err != nil {
@@ -33,7 +34,7 @@ func (s Species) unpack(dir string, port int) error {
 			return fmt.Errorf("unpack: %w", err)
 		}
 		if path.Ext(e.Name()) == ".conf" {
-			text = bytes.ReplaceAll(text, []byte("@PORT@"), strconv.AppendInt(nil, int64(port), 10))
+			text = bytes.ReplaceAll(text, []byte("@ADDR@"), []byte(addr))
 			text = bytes.ReplaceAll(text, []byte("@DIR@"), []byte(dir))
 		}
 		if err := os.WriteFile(filepath.Join(dir, e.Name()), text, 0o600); err != nil {
@@ -64,31 +65,38 @@ func (s Species) command(dir string, twin bool) ([]string, error) {
 	return argv, nil
 }
 
-// beginForeign starts a species in another language. The port is chosen here, because not every
-// program can say which one it got.
+// beginForeign starts a species in another language. The address is chosen here, because not
+// every program can say which one it got.
 func (s Species) beginForeign(ctx context.Context, dir string, twin bool, env map[string]string, g *group) (*process, error) {
 	argv, err := s.command(dir, twin)
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.unpack(dir, port); err != nil {
+	if err := s.unpack(dir, addr); err != nil {
 		return nil, err
 	}
-	env["PORT"] = strconv.Itoa(port)
-	return begin(ctx, argv, env, g, s.Needs.CPUs, net.JoinHostPort("127.0.0.1", env["PORT"]))
+	if env["HOST"], env["PORT"], err = net.SplitHostPort(addr); err != nil {
+		return nil, err
+	}
+	return begin(ctx, argv, env, g, s.Needs.CPUs, addr)
 }
 
-// freePort returns a port of 127.0.0.1 that nobody listens on now.
-func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+// freeAddr returns an address that nobody listens on. On Linux, its host is one of the 16 million that
+// are this machine: nobody else takes the port before the server that gets it.
+func freeAddr() (string, error) {
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 	}
-	return ln.Addr().(*net.TCPAddr).Port, ln.Close()
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return ln.Addr().String(), ln.Close()
 }
 
 // answers waits until a foreign server accepts connections, or has ended.

@@ -21,13 +21,12 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-const (
-	// startLimit is how long a process may take until it listens.
-	startLimit = 20 * time.Second
-	// stopLimit is how long it may take to end after SIGTERM: a second, and patience for a
-	// machine that is busy.
-	stopLimit = 5 * time.Second
-)
+// startLimit is how long a process may take until it listens.
+const startLimit = 20 * time.Second
+
+// stopLimit is how long it may take to end after SIGTERM: a second, and patience for a machine
+// that is busy. Tests have more of that.
+var stopLimit = 5 * time.Second
 
 // ErrNeeds is the error of a species that this machine or this user cannot give what it needs,
 // such as a cgroup.

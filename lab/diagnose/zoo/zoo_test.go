@@ -16,6 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	built.bare = true // it links more than a hundred programs
+	stopLimit = time.Minute
 	code := m.Run()
 	if err := Clean(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -17,6 +17,10 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// plenty is a number of samples for [shares]: with it, the standard deviation of a share of 0.6 is a
+// fifth of what is tolerated.
+const plenty = 600
+
 // shares compares the parts of functions with what they are by construction.
 func shares(t *testing.T, q *asked, want map[string]float64) {
 	t.Helper()
@@ -41,7 +45,7 @@ func TestGo(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			path := goProgram(t, b.args...)
 			x := start(t, path, "work")
-			q, taken := take(t, 400, Options{PIDs: []int{x.pid}})
+			q, taken := take(t, plenty, Options{PIDs: []int{x.pid}})
 			shares(t, q, map[string]float64{"main.thirty": 0.3, "main.sixty": 0.6, "main.inlined": 0.6, "main.ten": 0.1, "main.generic[...]": 0.1, "main.main": 1})
 			for _, s := range taken.Profile.Sample {
 				if got := trace(s); len(got) > 3 && got[0] == "main.work" && got[1] == "main.inlined" {
@@ -141,7 +145,7 @@ func TestNative(t *testing.T) {
 	for _, args := range [][]string{{"-g", "-fno-omit-frame-pointer"}, {"-g", "-fomit-frame-pointer"}, {"-fomit-frame-pointer", "-no-pie"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			x := start(t, nativeProgram(t, args...))
-			q, taken := take(t, 200, Options{PIDs: []int{x.pid}, Lines: true})
+			q, taken := take(t, plenty, Options{PIDs: []int{x.pid}, Lines: true})
 			shares(t, q, map[string]float64{"three": 0.3, "seven": 0.7, "spin": 1, "main": 1})
 			lines := 0
 			for _, s := range taken.Profile.Sample {
@@ -175,7 +179,7 @@ func TestDeleted(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	q, _ := take(t, 100, Options{PIDs: []int{x.pid}})
+	q, _ := take(t, plenty, Options{PIDs: []int{x.pid}})
 	shares(t, q, map[string]float64{"main.thirty": 0.3, "main.sixty": 0.6})
 }
 
@@ -250,7 +254,7 @@ func TestScope(t *testing.T) {
 
 func scope(t *testing.T) {
 	x := start(t, goProgram(t), "work")
-	q, taken := take(t, 200, Options{PIDs: []int{x.pid}})
+	q, taken := take(t, plenty, Options{PIDs: []int{x.pid}})
 	shares(t, q, map[string]float64{"main.thirty": 0.3, "main.sixty": 0.6, "main.main": 1})
 	checkLabels(t, taken.Profile, x.pid, "target")
 
@@ -275,7 +279,7 @@ func TestExec(t *testing.T) {
 		q := ask(t, sum, "samples").Select(func(s *profile.Sample) bool {
 			return slices.Contains(trace(s), "main.main") && s.Label["comm"][0] == "target"
 		})
-		if q.Total() > 300 {
+		if q.Total() >= plenty {
 			shares(t, q, map[string]float64{"main.thirty": 0.3, "main.sixty": 0.6})
 			return
 		}

@@ -149,7 +149,7 @@ func allowed(t testing.TB, err error) {
 }
 
 // take takes profiles until they have enough samples. It returns their sum with the samples
-// as value, and the notes of the last one.
+// as value, and the notes of all.
 func take(t testing.TB, enough int64, o Options) (*asked, *Taken) {
 	t.Helper()
 	return takeUntil(t, o, func(q *asked) bool { return q.Total() >= enough })
@@ -160,10 +160,11 @@ func take(t testing.TB, enough int64, o Options) (*asked, *Taken) {
 func takeUntil(t testing.TB, o Options, enough func(*asked) bool) (*asked, *Taken) {
 	t.Helper()
 	if o.Hz == 0 {
-		o.Hz = 997
+		o.Hz = 2999
 	}
 	o.For = 250 * time.Millisecond
 	var sum *profile.Profile
+	var notes []string
 	for range 240 {
 		taken, err := Take(context.Background(), o)
 		allowed(t, err)
@@ -175,8 +176,11 @@ func takeUntil(t testing.TB, o Options, enough func(*asked) bool) (*asked, *Take
 		} else if sum, err = profile.Merge([]*profile.Profile{sum, taken.Profile}); err != nil {
 			t.Fatal(err)
 		}
-		if q := ask(t, sum, sum.SampleType[0].Type); enough(q) {
-			return q, &Taken{Profile: sum, Lost: taken.Lost, Notes: taken.Notes}
+		notes = append(notes, taken.Notes...)
+		q := ask(t, sum, sum.SampleType[0].Type)
+		q.notes = notes
+		if enough(q) {
+			return q, &Taken{Profile: sum, Lost: taken.Lost, Notes: notes}
 		}
 	}
 	t.Fatal("there were not enough samples in 240 windows")
@@ -193,6 +197,7 @@ type asked struct {
 	p     *profile.Profile
 	value int
 	keep  func(*profile.Sample) bool
+	notes []string // only of [takeUntil]
 }
 
 func ask(t testing.TB, p *profile.Profile, value string) *asked {
@@ -201,7 +206,7 @@ func ask(t testing.TB, p *profile.Profile, value string) *asked {
 	if at < 0 {
 		t.Fatalf("the profile has no %s", value)
 	}
-	return &asked{p, at, func(*profile.Sample) bool { return true }}
+	return &asked{p: p, value: at, keep: func(*profile.Sample) bool { return true }}
 }
 
 // Select is the part with the samples that keep selects.

@@ -38,10 +38,10 @@ func TestThin(t *testing.T) {
 	defer func(n float64) { maxLeaves = n }(maxLeaves)
 	maxLeaves = 200
 	x := start(t, goProgram(t), "threads")
-	q, taken := take(t, 2000, Options{PIDs: []int{x.pid}, Kind: OffCPU})
-	if !noted(taken.Notes, "waits was looked at") {
-		t.Errorf("notes are %v", taken.Notes)
-	}
+	q, _ := takeUntil(t, Options{PIDs: []int{x.pid}, Kind: OffCPU}, func(q *asked) bool {
+		// On a busy machine they do not block often before each window.
+		return q.Total() >= 2000 && noted(q.notes, "waits was looked at")
+	})
 	if got := q.Share(namedAs("main.threads", "main.threads.func1")); got < 0.1 {
 		t.Errorf("the threads of the pipe have %.3f of the waits", got)
 	}

@@ -10,11 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
 // What makeCalls does. These are calls that the runtime of Go does not make by itself.
@@ -138,11 +141,11 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// enough limits the busy work of a spinner.
-const enough = 300 * time.Millisecond
+// enough is how long the threads of a spinner wait for a CPU at least.
+const enough = 900 * time.Millisecond
 
-// spin keeps n threads busy on one CPU, and answers how long all threads of this process have
-// waited for one by the accounts of the kernel, in nanoseconds.
+// spin keeps n threads busy on one CPU until they have waited long enough, and answers how long all
+// threads of this process have waited for one by the accounts of the kernel, in nanoseconds.
 func spin(line string) string {
 	n, err := strconv.Atoi(line)
 	check(err)
@@ -155,18 +158,24 @@ func spin(line string) string {
 		}
 	}
 	runtime.GOMAXPROCS(n + 1)
+	begin := delays()
 	var ready sync.WaitGroup
+	var stop atomic.Bool
 	ready.Add(n)
 	for range n {
 		go func() {
 			runtime.LockOSThread()
 			check(unix.SchedSetaffinity(0, &one))
-			for begin := time.Now(); time.Since(begin) < enough; {
+			for !stop.Load() {
 			}
 			ready.Done()
 			select {} // what the kernel has of a thread is gone with it
 		}()
 	}
+	for n > 0 && delays()-begin < int64(enough) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop.Store(true)
 	ready.Wait()
 	return strconv.FormatInt(delays(), 10)
 }
@@ -199,7 +208,7 @@ func TestRunQueue(t *testing.T) {
 	earlier := waited(c.do("0"))
 	got, answer := c.during("4")
 	want := waited(answer) - earlier
-	// Four threads on one CPU: three wait at any time, unless the machine itself is stopped.
+	// Four threads on one CPU: three wait at any time.
 	if want < enough.Seconds() || got.Waited.Seconds < 0.95*want-0.05 || got.Waited.Seconds > 1.05*want+0.05 {
 		t.Errorf("threads waited %.3f s; by the kernel %.3f s", got.Waited.Seconds, want)
 	}
@@ -285,21 +294,39 @@ func copyMuch(string) string {
 // The clock finds the CPU time of the process, and that it copies.
 func TestKernelCPU(t *testing.T) {
 	c := count(t, "copy", false)
+	const tries = 5
+	for i := range tries {
+		before, err := procfs.Host.Ticks(nil)
+		check(err)
+		want, got := c.used("go")
+		after, err := procfs.Host.Ticks(nil)
+		check(err)
+		kernel := 0.0
+		for _, s := range got.KernelCPU {
+			kernel += s
+		}
+		stolen := after.Steal(before)
+		t.Logf("%.2f s: %v, user %.2f s; %.3f of the time is stolen", want, got.KernelCPU, got.UserCPU, stolen)
+		if stolen > 0.05 && i < tries-1 { // in which there is CPU time, but no samples
+			continue
+		}
+		if all := kernel + got.UserCPU; all < 0.7*want || all > 1.3*want+0.1 {
+			t.Errorf("%.2f s of CPU, and %.2f s by the samples", want, all)
+		}
+		if copying := got.KernelCPU[PartCopy]; copying < 0.2*kernel {
+			t.Errorf("%.2f of %.2f s in the kernel are copying: %v", copying, kernel, got.KernelCPU)
+		}
+		return
+	}
+}
+
+// used returns the CPU time that the child uses for something, in seconds, and the counts.
+func (c *counted) used(line string) (seconds float64, got Counts) {
+	c.t.Helper()
 	var used [2]unix.Timespec
 	id := int32(^c.cmd.Process.Pid<<3 | 2) // its CPU clock
 	check(unix.ClockGettime(id, &used[0]))
-	got, _ := c.during("go")
+	got, _ = c.during(line)
 	check(unix.ClockGettime(id, &used[1]))
-	want := float64(used[1].Nano()-used[0].Nano()) / 1e9
-	kernel := 0.0
-	for _, s := range got.KernelCPU {
-		kernel += s
-	}
-	t.Logf("%.2f s: %v, user %.2f s", want, got.KernelCPU, got.UserCPU)
-	if all := kernel + got.UserCPU; all < 0.7*want || all > 1.3*want+0.1 {
-		t.Errorf("%.2f s of CPU, and %.2f s by the samples", want, all)
-	}
-	if copying := got.KernelCPU[PartCopy]; copying < 0.2*kernel {
-		t.Errorf("%.2f of %.2f s in the kernel are copying: %v", copying, kernel, got.KernelCPU)
-	}
+	return float64(used[1].Nano()-used[0].Nano()) / 1e9, got
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,86 +50,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// line is any of the JSON lines.
-type line struct {
-	Type, End, Source, Reason string
-	PID                       int
-	T                         float64
-	Samples                   int
-	Values                    map[string]float64
-	Extra                     []watch.Figure `json:"extra_figures"`
-}
-
-// until is an output that calls done when it has received a text.
-type until struct {
-	bytes.Buffer
-	text string
-	done func()
-}
-
-func (u *until) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte(u.text)) {
-		u.done()
-	}
-	return u.Buffer.Write(b)
-}
-
-// watched runs a watch, and returns its JSON lines and what it said.
-func watched(t *testing.T, ctx context.Context, o Options) (lines []line, said string, err error) {
-	t.Helper()
-	return watchedUntil(t, ctx, o, "\x00")
-}
-
-// watchedUntil is watched, and ends when a text is in the output.
-func watchedUntil(t *testing.T, ctx context.Context, o Options, text string) (lines []line, said string, err error) {
-	t.Helper()
-	if o.Every == 0 {
-		o.Every = 20 * time.Millisecond
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	var errs bytes.Buffer
-	out := until{text: text, done: cancel}
-	err = Run(ctx, o, Console{Out: &out, Err: &errs})
-	for text := range strings.Lines(out.String()) {
-		var l line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		lines = append(lines, l)
-	}
-	return lines, errs.String(), err
-}
-
-// last returns the newest value of a figure.
-func last(lines []line, figure string) (v float64, ok bool) {
-	for _, l := range lines {
-		if x, is := l.Values[figure]; is {
-			v, ok = x, true
-		}
-	}
-	return v, ok
-}
-
-func code(err error) int {
-	var c cli.ExitCode
-	if errors.As(err, &c) {
-		return int(c)
-	}
-	return -1
-}
-
 // A command that ends by itself ends the watch with its exit code.
 func TestCommandEnds(t *testing.T) {
 	for _, c := range []struct {
 		script, said string
 		code         int
 	}{
-		{"sleep 1.5; echo hello; exit 7", "hello\nsh ended after", 7},
-		{"sleep 1.5; kill -TERM $$", "signal: terminated", 128 + int(syscall.SIGTERM)},
-		{"sleep 1.5", "exit status 0", -1},
+		{await + "echo hello; exit 7", "hello\nsh ended after", 7},
+		{await + "kill -TERM $$", "signal: terminated", 128 + int(syscall.SIGTERM)},
+		{await, "exit status 0", -1},
 	} {
-		lines, said, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", c.script}, NoBPF: true}) // which takes longer on a slow machine than the command
+		file := filepath.Join(t.TempDir(), "go")
+		lines, said, err := watchedBy(t, t.Context(), Options{Command: []string{"sh", "-c", c.script, file}, NoBPF: true}, tell(t, sampled, file))
 		if code(err) != c.code || (err == nil) != (c.code < 0) || !strings.Contains(said, c.said) {
 			t.Errorf("%s: %v, %q", c.script, err, said)
 		}
@@ -149,41 +80,22 @@ func TestCommandEnds(t *testing.T) {
 func TestCommandIsEnded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	script := fmt.Sprintf(`sh -c 'trap "" TERM; echo $$ >> %[1]s; while :; do sleep 1; done' & echo $$ >> %[1]s; wait`, file)
-	lines, _, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", script}, Tree: true, For: 3 * time.Second})
-	if err != nil || lines[len(lines)-1].End != watch.EndTime {
-		t.Fatal(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var pids []string
+	lines, _, err := watchedBy(t, ctx, Options{Command: []string{"sh", "-c", script}, Tree: true}, func(string) {
+		if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") == 2 {
+			pids = strings.Fields(string(text))
+			cancel()
+		}
+	})
+	if err != nil || lines[len(lines)-1].End != watch.EndInterrupted {
+		t.Fatal(err, lines)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pids := strings.Fields(string(text))
 	if len(pids) != 2 {
-		t.Errorf("%q", text)
+		t.Fatalf("the command did not start: %v", pids)
 	}
 	end(t, pids)
-}
-
-// end waits for the end of processes.
-func end(t *testing.T, pids []string) {
-	t.Helper()
-	for _, text := range pids {
-		pid, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 500 { // the killed child of an ended process is reaped by another one, soon
-			stat, err := procfs.Host.Stat(pid)
-			if procfs.Gone(err) || stat.Dead() {
-				pid = 0
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if pid != 0 {
-			t.Errorf("process %d is still there", pid)
-		}
-	}
 }
 
 func TestPIDGone(t *testing.T) {
@@ -191,14 +103,14 @@ func TestPIDGone(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		time.Sleep(1500 * time.Millisecond)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+	kill := func() { _ = cmd.Process.Kill() }
+	lines, said, err := watchedBy(t, t.Context(), Options{PID: cmd.Process.Pid, NoBPF: true}, func(line string) {
+		if strings.Contains(line, sampled) {
+			kill()
+		}
 	})
-	lines, said, err := watched(t, t.Context(), Options{PID: cmd.Process.Pid, NoBPF: true}) // see TestCommandEnds
-	wait.Wait()
+	kill() // also if there was no sample
+	_ = cmd.Wait()
 	if code(err) != ExitGone || !strings.Contains(said, fmt.Sprintf("process %d ended after", cmd.Process.Pid)) {
 		t.Errorf("%v, %q", err, said)
 	}
@@ -333,18 +245,23 @@ func TestUsage(t *testing.T) {
 // On a terminal, the panel is followed by the summary, and a command that fails by the end of
 // its output.
 func TestTerminal(t *testing.T) {
-	var out, errs bytes.Buffer
-	o := Options{Command: []string{"sh", "-c", "sleep 0.5; echo broken pipes; exit 9"}, Every: 50 * time.Millisecond, NoBPF: true}
-	err := Run(t.Context(), o, Console{Out: &out, Err: &errs, Screen: screen.Screen{Width: 100, Rewrites: true}})
+	file := filepath.Join(t.TempDir(), "go")
+	var errs bytes.Buffer
+	out := listener{hear: tell(t, "RSS", file)}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	o := Options{Command: []string{"sh", "-c", await + "echo broken pipes; exit 9", file}, Every: 50 * time.Millisecond, NoBPF: true}
+	err := Run(ctx, o, Console{Out: &out, Err: &errs, Screen: screen.Screen{Width: 100, Rewrites: true}})
 	if code(err) != 9 || !strings.Contains(errs.String(), "exit status 9\nbroken pipes\n") {
 		t.Errorf("%v, %q", err, errs.String())
 	}
+	shown := out.kept.String()
 	for _, want := range []string{"(sh)", "RSS", " samples in ", "\nrss_bytes ", "mark rss-slope: not crossed"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in %q", want, out.String())
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in %q", want, shown)
 		}
 	}
-	if strings.Contains(out.String(), `"type"`) {
+	if strings.Contains(shown, `"type"`) {
 		t.Error("JSON on a terminal")
 	}
 }
@@ -358,10 +275,16 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// full is an output that takes some lines only.
-type full struct{ left int }
+// full is an output that takes some lines only, of those since a command wrote a line to a file.
+type full struct {
+	file string
+	left int
+}
 
 func (f *full) Write(b []byte) (int, error) {
+	if text, _ := os.ReadFile(f.file); !bytes.HasSuffix(text, []byte("\n")) {
+		return len(b), nil
+	}
 	if f.left--; f.left < 0 {
 		return 0, syscall.EPIPE
 	}
@@ -372,7 +295,9 @@ func (f *full) Write(b []byte) (int, error) {
 func TestOutputFails(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	o := Options{Command: []string{"sh", "-c", "echo $$ > " + file + "; exec sleep 60"}, Every: 50 * time.Millisecond}
-	if err := Run(t.Context(), o, Console{Out: &full{left: 10}, Err: io.Discard}); !errors.Is(err, syscall.EPIPE) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := Run(ctx, o, Console{Out: &full{file: file, left: 10}, Err: io.Discard}); !errors.Is(err, syscall.EPIPE) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(file)

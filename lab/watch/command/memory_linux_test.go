@@ -1,8 +1,11 @@
 package command
 
 import (
+	"context"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -41,8 +44,19 @@ const idle = "do-nothing"
 
 // A script that becomes a Go program is read from then on.
 func TestMemoryAfterExec(t *testing.T) {
-	script := []string{"sh", "-c", `sleep 1; exec "$0" ` + idle, os.Args[0]}
-	if _, _, err := watchedUntil(t, t.Context(), Options{Command: script}, `"goroutines_waiting"`); err != nil {
-		t.Fatal(err)
+	file := filepath.Join(t.TempDir(), "go")
+	script := []string{"sh", "-c", await + `exec "$1" ` + idle, file, os.Args[0]}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, first := false, tell(t, sampled, file)
+	_, _, err := watchedBy(t, ctx, Options{Command: script}, func(line string) {
+		first(line)
+		if strings.Contains(line, `"goroutines_waiting"`) {
+			read = true
+			cancel()
+		}
+	})
+	if err != nil || !read {
+		t.Errorf("%v, read %v", err, read)
 	}
 }

@@ -23,7 +23,10 @@ const asChild = "REDLINE_WATCH_PART"
 var parts = map[string]func(line string){
 	"idle": func(string) {},
 	"burn": func(string) {
-		for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+		for end := used() + burned; used() < end; {
+			for i := range 100_000 { // most of it in user mode
+				spun += i
+			}
 		}
 	},
 	"grow": func(string) {
@@ -36,7 +39,22 @@ var parts = map[string]func(line string){
 	},
 }
 
-var held [][]byte
+var (
+	held [][]byte
+	spun int
+)
+
+// burned is the CPU time that the part burn uses.
+const burned = 300 * time.Millisecond
+
+// used returns the CPU time of this process.
+func used() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {
+		panic(err)
+	}
+	return time.Duration(now.Nano())
+}
 
 func TestMain(m *testing.M) {
 	part := os.Getenv(asChild)

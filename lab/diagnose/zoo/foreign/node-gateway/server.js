@@ -38,8 +38,9 @@ const server = http.createServer(async (req, res) => {
   }
 });
 
-server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
-  console.log(`listening on 127.0.0.1:${server.address().port}`);
+const here = process.env.HOST ?? '127.0.0.1';
+server.listen(Number(process.env.PORT ?? 0), here, () => {
+  console.log(`listening on ${here}:${server.address().port}`);
 });
 process.on('SIGTERM', () => {
   server.close(() => process.exit(0));

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 
 REVIEWS = [f"The lamp number {n} is bright, and the colour of its arm is black" for n in range(40)]
 WORDS = re.compile(r"(?i)\b(lamps?|tables?|chairs?|mirrors?)\b")
@@ -60,11 +61,15 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
+    def server_bind(self):
+        TCPServer.server_bind(self)  # that of HTTPServer asks the DNS for a name
+
 
 JOURNAL = Journal(os.path.join(os.path.dirname(os.path.abspath(__file__)), "searches.log"), safe=not os.environ.get("ZOO_TWIN"))
 
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler)
+    host = os.environ.get("HOST", "127.0.0.1")
+    server = Server((host, int(os.environ.get("PORT", "0"))), Handler)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    print(f"listening on 127.0.0.1:{server.server_port}", flush=True)
+    print(f"listening on {host}:{server.server_address[1]}", flush=True)
     server.serve_forever()

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 
 INVENTORY = os.environ["BACKEND"]
 HOLD = 5  # seconds for which the twin remembers an answer
@@ -63,11 +64,15 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
+    def server_bind(self):
+        TCPServer.server_bind(self)  # that of HTTPServer asks the DNS for a name
+
 
 STOCK = Stock(remember=bool(os.environ.get("ZOO_TWIN")))
 
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler)
+    host = os.environ.get("HOST", "127.0.0.1")
+    server = Server((host, int(os.environ.get("PORT", "0"))), Handler)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    print(f"listening on 127.0.0.1:{server.server_port}", flush=True)
+    print(f"listening on {host}:{server.server_address[1]}", flush=True)
     server.serve_forever()

@@ -12,12 +12,12 @@ __attribute__((noinline)) static void spin(long n) {
 }
 
 __attribute__((noinline)) void three(void) {
-	spin(300000);
+	spin(3000);
 	sink++;
 }
 
 __attribute__((noinline)) void seven(void) {
-	spin(700000);
+	spin(7000);
 	sink++;
 }
 
@@ -34,8 +34,11 @@ int main(void) {
 		struct pollfd in = {0, POLLIN, 0};
 		if (poll(&in, 1, 0) > 0)
 			return 0;
-		three();
-		seven();
+		/* Each turn is a small part of the interval of the samples, which would otherwise keep step. */
+		for (int i = 0; i < 200; i++) {
+			three();
+			seven();
+		}
 		rest();
 	}
 }

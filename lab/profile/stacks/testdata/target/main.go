@@ -23,15 +23,15 @@ func work(n int) (s int) {
 }
 
 //go:noinline
-func thirty() { sink += work(300_000) }
+func thirty() { sink += work(30_000) }
 
 //go:noinline
 func sixty() { inlined() }
 
-func inlined() { sink += work(600_000) }
+func inlined() { sink += work(60_000) }
 
 //go:noinline
-func ten() { sink += generic(100_000) }
+func ten() { sink += generic(10_000) }
 
 //go:noinline
 func generic[T int | int64](n T) T { return T(work(int(n))) }
@@ -123,7 +123,7 @@ func main() {
 	}
 	switch mode {
 	case "work":
-		for {
+		for { // in a small part of the interval of the samples, which would otherwise keep step
 			thirty()
 			sixty()
 			ten()
