@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/redline-go/redline"
 )
@@ -18,7 +19,12 @@ type ask struct {
 	accept         []string
 	native         *redline.Ctx  // nil if it came as a request of net/http
 	r              *http.Request // nil until it is made
+	joining        joining       // what becomes of it
 }
+
+// asks are for native requests: memory that many of them would leave behind lies between that of
+// their subscribers.
+var asks = sync.Pool{New: func() any { return new(ask) }}
 
 // asked returns what a request of net/http asks for.
 func asked(r *http.Request) *ask {
@@ -28,11 +34,19 @@ func asked(r *http.Request) *ask {
 	}
 }
 
-// askedNatively returns what a native request asks for.
+// askedNatively returns what a native request asks for. The caller returns it by done.
 func askedNatively(c *redline.Ctx) *ask {
-	a := &ask{method: c.Method(), query: c.RawQuery(), native: c, origin: c.Header("Origin"), lastID: c.Header("Last-Event-ID")}
+	a := asks.Get().(*ask)
+	a.method, a.query, a.native = c.Method(), c.RawQuery(), c
+	a.origin, a.lastID = c.Header("Origin"), c.Header("Last-Event-ID")
 	a.accept = a.values("Accept")
 	return a
+}
+
+// done ends the use of an ask, and of its joining.
+func (a *ask) done() {
+	*a = ask{}
+	asks.Put(a)
 }
 
 // values returns the values of all fields with a name, which is a canonical one.

@@ -15,7 +15,7 @@ func lines(h *Hub, s *idle) []string {
 	h.turn(&s.subscriber, &t)
 	var text strings.Builder
 	for _, f := range t.frames {
-		text.Write(f.bytes)
+		text.Write(f.bytes())
 	}
 	h.turn(&s.subscriber, &t) // it is no longer busy
 	t.release()

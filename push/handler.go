@@ -91,8 +91,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Serve is the native handler, for a redline.Server. It does what ServeHTTP does, with less
 // memory for each subscriber.
 func (h *Handler) Serve(c *redline.Ctx) {
-	header := nativeHeader{c}
-	j, status, text := h.look(header, askedNatively(c))
+	header, a := nativeHeader{c}, askedNatively(c)
+	defer a.done()
+	j, status, text := h.look(header, a)
 	if j != nil {
 		_, err := h.hub.serveLooped(j, header, func(l *looped) (*redline.Subscription, error) { return c.Subscribe(l), nil })
 		if err == nil {
@@ -157,7 +158,7 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	if err != nil {
 		return nil, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
 	}
-	j := new(joining)
+	j := &a.joining
 	var ok bool
 	if j.encoding, ok = h.hub.choose(w.format, a.accept); !ok {
 		return nil, &refusal{http.StatusNotAcceptable, "choose a format by Accept or ?format=: " + h.hub.choices()}
@@ -185,9 +186,10 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	if h.Until != nil {
 		j.until = h.Until(r)
 	}
-	if h.Address != nil {
+	switch {
+	case h.Address != nil:
 		j.address = h.Address(r)
-	} else {
+	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil:
 		j.address = a.host()
 	}
 	return j, nil

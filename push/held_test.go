@@ -27,7 +27,7 @@ func (r *refusing) pending() int {
 	if r.has == nil {
 		return 0
 	}
-	return len(r.has.bytes)
+	return len(r.has.bytes())
 }
 
 func (*refusing) end() {}

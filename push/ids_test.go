@@ -41,7 +41,7 @@ func catchUpLines(t *testing.T, h *Hub, s *idle) (all []string) {
 		}
 		h.turn(&s.subscriber, &u)
 		for _, f := range u.frames {
-			for line := range strings.Lines(string(f.bytes)) {
+			for line := range strings.Lines(string(f.bytes())) {
 				all = append(all, strings.TrimSuffix(line, "\n"))
 			}
 		}

@@ -73,10 +73,10 @@ func (l *listener) abort() {}
 
 // write implements output.
 func (l *listener) write(f *frame) bool {
-	if l.waiting > 0 && l.waiting+len(f.bytes) > l.room {
+	if l.waiting > 0 && l.waiting+len(f.bytes()) > l.room {
 		return false
 	}
-	l.take(f.bytes)
+	l.take(f.bytes())
 	return true
 }
 
@@ -112,7 +112,7 @@ func (l *listener) receive() (more bool) {
 		var t turn
 		l.h.turn(l.sub, &t)
 		for _, f := range t.frames {
-			l.take(f.bytes)
+			l.take(f.bytes())
 		}
 		l.ended, more = t.done, t.more || len(t.frames) > 0
 		t.release()

@@ -156,7 +156,7 @@ func (l *looped) write(out output, f *frame) bool {
 	if !out.write(f) {
 		return false
 	}
-	if len(f.bytes) > longFrame && f.of != nil {
+	if len(f.bytes()) > longFrame && f.of != nil {
 		f.of.hold()
 		o := l.owes()
 		o.sent.release()

@@ -67,18 +67,18 @@ func (c *held) release() {
 // A frame is what is sent: a message as one format encodes it, several of them, or something
 // for one subscriber alone.
 type frame struct {
-	bytes  []byte // of native
 	native *redline.Frame
 	of     *held // what its memory counts with
 }
+
+// bytes is the frame's own memory, which must not be changed.
+func (f *frame) bytes() []byte { return f.native.BytesNoCopy() }
 
 // frameBytes is what a frame counts for beyond its bytes, in bytes.
 const frameBytes = 128
 
 func newFrame(b []byte, of *held) *frame {
-	f := &frame{native: redline.NewFrame(b), of: of} // which needs no more memory than its length
-	f.bytes = f.native.BytesNoCopy()
-	return f
+	return &frame{native: redline.NewFrame(b), of: of} // which needs no more memory than its length
 }
 
 // newMessage copies an event. It belongs to the caller, who holds one reference.
@@ -113,7 +113,7 @@ func (m *message) frame(encoding uint8) *frame {
 	if !p.CompareAndSwap(nil, f) {
 		return p.Load()
 	}
-	m.charge(len(f.bytes) + frameBytes)
+	m.charge(len(f.bytes()) + frameBytes)
 	return f
 }
 

@@ -33,10 +33,10 @@ func (c *client) abort() {}
 
 // write implements output.
 func (c *client) write(f *frame) bool {
-	if len(c.sent) > 0 && len(c.sent)+len(f.bytes) > c.room {
+	if len(c.sent) > 0 && len(c.sent)+len(f.bytes()) > c.room {
 		return false
 	}
-	c.sent = append(c.sent, f.bytes...)
+	c.sent = append(c.sent, f.bytes()...)
 	return true
 }
 

@@ -228,7 +228,7 @@ func (m *model) turn(c *client) {
 		var t turn
 		m.hub.turn(c.sub, &t)
 		for _, f := range t.frames {
-			c.sent = append(c.sent, f.bytes...)
+			c.sent = append(c.sent, f.bytes()...)
 		}
 		c.ended = t.done
 		t.release()

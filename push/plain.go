@@ -140,7 +140,7 @@ func (p *plain) send(frames []*frame) bool {
 		if !p.extend(timeout) {
 			return false
 		}
-		if _, err := p.w.Write(f.bytes); err != nil {
+		if _, err := p.w.Write(f.bytes()); err != nil {
 			return false
 		}
 	}

@@ -65,7 +65,7 @@ func TestIdleKeepsNothing(t *testing.T) {
 	h.turn(&s.subscriber, &u) // the one after which it waits
 	for _, f := range u.frames[:cap(u.frames)] {
 		if f != nil {
-			t.Errorf("%d bytes are kept", len(f.bytes))
+			t.Errorf("%d bytes are kept", len(f.bytes()))
 		}
 	}
 }

@@ -164,8 +164,10 @@ func (s *subscriber) greet(t *turn) {
 	if s.state&fresh != 0 {
 		position = s.lastID
 	}
-	start := s.encode(func(f format.Format) []byte { return f.AppendStart(make([]byte, 0, 64), vary(h.o.Retry, 0.5), position) })
-	if len(start.bytes) > 0 {
+	start := s.encode(func(f format.Format) []byte {
+		return f.AppendStart(make([]byte, 0, 64), vary(h.o.Retry, 0.5), position)
+	})
+	if len(start.bytes()) > 0 {
 		t.frames = append(t.frames, start)
 	}
 }
@@ -228,7 +230,7 @@ func (s *subscriber) drain(t *turn) {
 		}
 		f := it.m.frame(s.encoding)
 		t.frames = append(t.frames, f) // with the reference of the queue
-		room -= len(f.bytes)
+		room -= len(f.bytes())
 		if it.m.event.ID != "" {
 			s.lastID = it.m.event.ID
 		}

@@ -241,7 +241,7 @@ func (w *walk) frame(encoding uint8) *frame {
 	if len(w.batch) > 1 {
 		var all []byte
 		for _, m := range w.batch {
-			all = append(all, m.frame(encoding).bytes...)
+			all = append(all, m.frame(encoding).bytes()...)
 		}
 		f = newFrame(all, &held{hub: w.sh.hub})
 		f.of.size.Store(int64(len(all) + frameBytes))

@@ -16,7 +16,7 @@ type rare struct {
 	gone func() // all functions registered with OnGone, until they are called
 }
 
-// needs returns the session's rare. OnGone may call it on another goroutine than that which serves
+// needs returns the session's rare. OnGone may call it on another goroutine than the one that serves
 // the session.
 func (s *Session) needs() *rare {
 	r := s.rare.Load()
