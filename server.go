@@ -229,6 +229,7 @@ type Server struct {
 	sessions    *exchange.Config // of all connections
 	handshakes  *tlsio.Handshakes
 	noKeepAlive atomic.Bool
+	idleSweeps  atomic.Uint64 // calls that close idle connections
 	onShutdown  []func()
 }
 

@@ -72,8 +72,9 @@ func sweep(ctx context.Context, t transport.Transport, fresh bool) {
 
 // closeIdle closes idle connections while none may be kept. A sweep does not visit a connection
 // whose answer was sent as one to be kept, if the goroutine that has sent it has not returned it to
-// its loop yet: a later one finds it.
+// its loop yet: one of those that follow within two minutes finds it. A later call continues in its place.
 func (s *Server) closeIdle(t transport.Transport) {
+	turn := s.idleSweeps.Add(1)
 	sweep(context.Background(), t, true)
 	for pause := shutdownSweep; pause < time.Minute; pause *= 2 {
 		select {
@@ -81,7 +82,7 @@ func (s *Server) closeIdle(t transport.Transport) {
 			return
 		case <-time.After(pause):
 		}
-		if !s.noKeepAlive.Load() || t.Stats().Open == 0 {
+		if s.idleSweeps.Load() != turn || !s.noKeepAlive.Load() || t.Stats().Open == 0 {
 			return
 		}
 		sweep(context.Background(), t, false)

@@ -104,6 +104,11 @@ func (a *ask) host() string {
 	return host
 }
 
+// mostParameters is how many parameters a query may have, as for package url.
+const mostParameters = 10_000
+
+var errParameters = errors.New("the query has too many parameters")
+
 // errSemicolon is because some servers take it for a separator, and others for a part of a value.
 var errSemicolon = errors.New("the query has a semicolon")
 
@@ -117,6 +122,9 @@ type wish struct {
 // wishes reads the query. Of a parameter that has one value the first counts. What cannot be read is
 // an error: it must not count as not asked for.
 func (a *ask) wishes() (w wish, err error) {
+	if strings.Count(a.query, "&") >= mostParameters {
+		return wish{}, errParameters
+	}
 	var format, lastID bool // was named before
 	for part := range strings.SplitSeq(a.query, "&") {
 		if strings.Contains(part, ";") {

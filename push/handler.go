@@ -155,7 +155,10 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 		return nil, &refusal{http.StatusMethodNotAllowed, "a stream is read with GET"}
 	}
 	w, err := a.wishes()
-	if err != nil {
+	switch {
+	case err == errParameters:
+		return nil, &refusal{http.StatusBadRequest, "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
+	case err != nil:
 		return nil, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
 	}
 	j := &a.joining

@@ -26,3 +26,10 @@ func (s *Session) needs() *rare {
 	}
 	return r
 }
+
+// spare forgets what nobody needs any more. Between keep-alive requests it would be made anew.
+func (s *Session) spare() {
+	if r := s.rare.Load(); r != nil && r.slot.Load() == nil && r.began == 0 && r.mark == unmarked {
+		s.rare.Store(nil) // Lost may still hold it: gone is nil
+	}
+}

@@ -318,7 +318,7 @@ func (s *Session) release() {
 		return
 	}
 	s.watched = false
-	r := s.needs()
+	r := s.rare.Load()
 	r.mu.Lock()
 	r.gone = nil
 	r.mu.Unlock()

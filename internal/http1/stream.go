@@ -291,10 +291,10 @@ func (s *Session) Detach() {
 
 // OnGone implements exchange.Session.
 func (s *Session) OnGone(f func()) (gone bool) {
-	s.watched = true
 	r := s.needs()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s.watched = true
 	if s.lost.Load() != 0 {
 		return true
 	}

@@ -77,6 +77,7 @@ func (s *Session) subscribe() error {
 	s.w = nil
 	works.Put(w)
 	s.release()
+	s.spare()
 	s.phase = inPush
 	s.conn.Pause(true)
 	s.deadline(0)

@@ -13,7 +13,7 @@ const (
 )
 
 // FreeAddress returns an address that nothing listens on, for a process that will later. Its
-// port is below those that systems give out for port 0 and for outgoing connections (from 32768
+// port is below those that systems as a rule give out for port 0 and for outgoing connections (from 32768
 // on Linux, from 49152 elsewhere): one of them could be taken again before the process has it.
 func FreeAddress() (addr netip.AddrPort, err error) {
 	for range 100 {

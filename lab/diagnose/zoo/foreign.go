@@ -86,7 +86,7 @@ func (s Species) beginForeign(ctx context.Context, dir string, twin bool, env ma
 }
 
 // freeAddr returns an address that nobody listens on. On Linux, its host is one of the 16 million that
-// are this machine: nobody else takes the port before the server that gets it.
+// are this machine: hardly anybody takes the port before the server that gets it.
 func freeAddr() (string, error) {
 	host := "127.0.0.1"
 	if runtime.GOOS == "linux" {
