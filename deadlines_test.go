@@ -102,26 +102,25 @@ func (r *running) dialInTime() (*client, error) {
 func TestSlowHead(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		// A handshake has the time of a head, too.
-		inTime(t, func(deadline time.Duration) error {
-			r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
-			start := time.Now()
-			c, err := r.dialInTime()
-			if err != nil {
-				return err
-			}
+		dialled := func(check func(c *client, start time.Time) error) {
+			inTime(t, func(deadline time.Duration) error {
+				r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
+				start := time.Now()
+				c, err := r.dialInTime()
+				if err != nil {
+					return err
+				}
+				return check(c, start)
+			})
+		}
+		dialled(func(c *client, start time.Time) error {
 			if got := c.endsAfter(start, "silent since accept"); got != "" {
 				t.Errorf("silent since accept: %q", got)
 			}
 			return nil
 		})
 		endless := getHead + "A: a"
-		inTime(t, func(deadline time.Duration) error {
-			r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
-			start := time.Now()
-			c, err := r.dialInTime()
-			if err != nil {
-				return err
-			}
+		dialled(func(c *client, start time.Time) error {
 			stop := c.drip(endless)
 			defer stop()
 			if got := c.endsAfter(start, "dripping since accept"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
@@ -129,12 +128,7 @@ func TestSlowHead(t *testing.T) {
 			}
 			return nil
 		})
-		inTime(t, func(deadline time.Duration) error {
-			r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = deadline })
-			c, err := r.dialInTime()
-			if err != nil {
-				return err
-			}
+		dialled(func(c *client, _ time.Time) error {
 			if _, err := io.WriteString(c.Conn, getHead+"\r\n"); err != nil {
 				return err
 			}
