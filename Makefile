@@ -87,7 +87,8 @@ unit:
 	@[ "$$(uname)" != Linux ] || tools/need strace strace
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
-	@go test $(TESTFLAGS) -skip '$(RACED)' $(PLAIN)
+	@tools/need $(CHROMIUM) chromium
+	@CHROMIUM=$$(command -v $(CHROMIUM)) go test $(TESTFLAGS) -skip '$(RACED)' $(PLAIN)
 	@GOWORK=off go -C conformance test $(TESTFLAGS) .
 
 race:

@@ -20,13 +20,14 @@ import (
 // A nowhere is a connection that takes everything.
 type nowhere struct{}
 
-func (nowhere) Wake(func(*buf.Queue) error) bool      { return true }
-func (nowhere) Detach()                               {}
-func (nowhere) Detached() bool                        { return false }
-func (nowhere) Leave(int)                             {}
-func (nowhere) Release()                              {}
-func (nowhere) Read([]byte, sync.Locker) (int, error) { return 0, net.ErrClosed }
-func (nowhere) Unread([]byte)                         {}
+func (nowhere) Wake(func(*buf.Queue) error) bool          { return true }
+func (nowhere) Detach()                                   {}
+func (nowhere) Detached() bool                            { return false }
+func (nowhere) Leave(int)                                 {}
+func (nowhere) Watch(w *transport.Watch) *transport.Watch { return w }
+func (nowhere) Release()                                  {}
+func (nowhere) Read([]byte, sync.Locker) (int, error)     { return 0, net.ErrClosed }
+func (nowhere) Unread([]byte)                             {}
 func (nowhere) Flush(out *buf.Queue, _ int, _ sync.Locker) error {
 	out.Reset()
 	return nil

@@ -7,6 +7,7 @@ package redline
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -56,5 +57,19 @@ func BenchmarkRequest(b *testing.B) {
 				out.Reset()
 			}
 		})
+		b.Run(m.name+"-pipelined", func(b *testing.B) {
+			session := http1.NewSession(nowhere{}, m.s.sessionConfig())
+			var out buf.Queue
+			in := []byte(strings.Repeat("GET /plaintext HTTP/1.1\r\nHost: localhost:8080\r\n"+m.headers+"\r\n", pipelined))
+			b.ReportAllocs()
+			for range b.N/pipelined + 1 { // an operation is one request
+				if n, err := session.Feed(in, &out); n != len(in) || err != nil {
+					b.Fatal(n, err)
+				}
+				out.Reset()
+			}
+		})
 	}
 }
+
+const pipelined = 16

@@ -1,6 +1,7 @@
 package redline
 
 import (
+	"net/http"
 	"runtime/debug"
 
 	"github.com/redline-go/redline/internal/exchange"
@@ -48,6 +49,11 @@ func (f *frame) next() *Ctx {
 func (d *dispatcher) ServeExchange(x *exchange.Exchange) {
 	if d.http != nil {
 		d.serveHTTP(x)
+		return
+	}
+	if x.Preface() { // for an http.Handler, which may speak HTTP/2 itself as under net/http
+		x.Status, x.Lines = http.StatusHTTPVersionNotSupported, append(x.Lines, plainText)
+		x.Body = append(x.Body, "HTTP version not supported\n"...)
 		return
 	}
 	d.serve(x, d.Native)
@@ -111,19 +117,22 @@ type route struct {
 	names           []string // of the pattern
 
 	habit learn.Habit
+	watch learn.Watch // tells habit
 }
 
 // serve runs the handler, off the loop if it is known to block.
 func (r *route) serve(c *Ctx) {
+	x := c.x
 	if !r.habit.Blocks() {
+		x.Session.Watch(&r.watch)
 		r.handler(c)
 		return
 	}
-	x := c.x
+	r.habit.Begin()
+	defer func() { r.habit.Ran(x.Session.Stretch()) }() // also if it panics
 	x.Session.Detach()
 	x.Session.Stretch() // timing starts here
 	r.handler(c)
-	r.habit.Ran(x.Session.Stretch())
 }
 
 // Blocking returns h as a handler that starts off the event loop. Use it for a handler that
@@ -140,6 +149,7 @@ func Blocking(h HandlerFunc) HandlerFunc {
 func Inline(h HandlerFunc) HandlerFunc {
 	return func(c *Ctx) {
 		c.frame().inline = true
+		c.exchange().Session.Watch(nil)
 		h(c)
 	}
 }

@@ -11,10 +11,10 @@
 // which needs no hand-over, and it may block: if it does not return within a few
 // milliseconds, another goroutine takes the loop over, and the handler continues on its own
 // goroutine. The server learns which routes usually take 50 µs or more, waiting or
-// computing, and starts their calls off the loop. [Blocking] and [Inline] are hints for
-// routes whose behaviour is known beforehand. The goroutine of a handler that starts off
-// the loop keeps its connection, and a second descriptor for it, while requests follow one
-// another within a second.
+// computing, and starts their calls off the loop; two calls that never return suffice.
+// [Blocking] and [Inline] are hints for routes whose behaviour is known beforehand. The
+// goroutine of a handler that starts off the loop keeps its connection, and a second
+// descriptor for it, while requests follow one another within a second.
 //
 // # What a handler may keep
 //

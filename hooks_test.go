@@ -107,7 +107,7 @@ func TestHooksHTTP2(t *testing.T) {
 					}
 				}
 				r = serve(t, inClear(&redline.Server{
-					Transport: transport, Native: text("alive"),
+					Transport: transport, Native: text("alive"), Limits: redline.Limits{MaxTargetBytes: 8 << 10},
 					ConnState: func(c net.Conn, s http.ConnState) {
 						look(c.LocalAddr(), c.RemoteAddr())
 						if s == at && closes.Load() {

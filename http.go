@@ -18,7 +18,7 @@ import (
 func HTTP(h http.Handler) HandlerFunc {
 	return func(c *Ctx) {
 		x := c.exchange()
-		x.Local.(*frame).server.adapter.Serve(x, h, false)
+		x.Local.(*frame).server.adapter.Serve(x, h, nethttp.Known)
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *Server) newAdapter() *nethttp.Config {
 	return &nethttp.Config{
 		Server: s.twin(), Owner: s, Base: context.Background(), ConnContext: s.ConnContext,
 		Options: s.DisableGeneralOptionsHandler, Log: s.logf,
-		Panicked: func() { s.counters.panics.Add(1) },
+		Panicked: func() { s.counters.panics.Add(1) }, Overran: s.shapes.Overran,
 	}
 }
 
@@ -107,17 +107,18 @@ func (s *Server) limits() Limits {
 func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	s := (*Server)(d)
 	if !d.learns {
-		s.adapter.Serve(x, d.http, false)
+		s.adapter.Serve(x, d.http, nethttp.Known)
 		return
 	}
 	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
 	if habit == nil {
-		s.adapter.Serve(x, d.http, false)
+		s.adapter.Serve(x, d.http, nethttp.Unknown)
 		s.shapes.Held(x.MethodBytes(), x.PathBytes(), x.Session.Held())
 		return
 	}
-	s.adapter.Serve(x, d.http, true)
-	s.shapes.Ran(habit, x.Session.Stretch())
+	habit.Begin()
+	defer func() { s.shapes.Ran(habit, x.Session.Stretch()) }() // also if it ends its goroutine
+	s.adapter.Serve(x, d.http, nethttp.Blocks)
 }
 
 // listening is a listener that has an address, for BaseContext.

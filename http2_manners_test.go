@@ -130,3 +130,67 @@ func TestHTTP2Ends(t *testing.T) {
 		}
 	})
 }
+
+// TestHTTP2ShutdownPreconnected does not wait for clients that have connected ahead of their first
+// request, as browsers do: they learn by GOAWAY that a request on its way was not processed.
+func TestHTTP2ShutdownPreconnected(t *testing.T) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
+		server := serve(t, inClear(&redline.Server{Transport: name, Handler: kinds()}))
+		c := server.dialHTTP2()
+		c.send("%s", hello2(1<<16-1))
+		for acknowledged := false; !acknowledged; {
+			kind, flags, _, err := readFrame2(c)
+			noError(t, err)
+			acknowledged = kind == kindSettings && flags == ackFlag
+		}
+		noError(t, server.shutdown(3*time.Second)) // a client that has said nothing would have 5 s
+		kind, _, payload, err := readFrame2(c)
+		if kind != kindGoAway || string(payload) != "\x00\x00\x00\x00\x00\x00\x00\x00" || err != nil {
+			t.Errorf("a frame of type %d: %x, %v", kind, payload, err)
+		}
+		c.wantGone()
+	})
+}
+
+// dialHTTP2 is dial for a client that speaks HTTP/2.
+func (r *running) dialHTTP2() *client {
+	r.t.Helper()
+	began := time.Now()
+	conn, err := net.DialTimeout("tcp", r.addr.String(), patience)
+	noError(r.t, err)
+	if r.secure {
+		conn, err = handshake(conn, "h2")
+		noError(r.t, err)
+	}
+	return bounded(r.t, conn, began)
+}
+
+// TestHTTP2RefusedOnce answers what Go's client may send and HTTP/2 does not allow: it repeats a request
+// that gets no answer.
+func TestHTTP2RefusedOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
+		server := serve(t, inClear(&redline.Server{Transport: name, Handler: kinds()}))
+		client := http2Client(t)
+		for i, c := range []struct{ method, path, field, value string }{
+			{"FOO", "*", "", ""},
+			{"GET", "*", "", ""},
+			{"GET", "/hello", "Te", "gzip"},
+			{"GET", "/hello", "X-Blank", "value "},
+		} {
+			r, err := http.NewRequest(c.method, server.url(), nil)
+			noError(t, err)
+			if r.URL.Path = c.path; c.field != "" {
+				r.Header.Set(c.field, c.value)
+			}
+			resp, err := client.Do(r)
+			if err != nil {
+				t.Errorf("%s: %v", c, err)
+				continue
+			}
+			resp.Body.Close()
+			if n := server.Stats().HTTP2.Streams; resp.StatusCode != 400 || n != uint64(i+1) {
+				t.Errorf("%s: %s, after %d streams, want 400 after %d", c, resp.Status, n, i+1)
+			}
+		}
+	})
+}

@@ -80,11 +80,14 @@ func (s *Server) ListenAndServe() error {
 // Serve serves on a listener until Shutdown or Close. It closes the listener once before it
 // returns, with any result. It is Adopt followed by Run.
 //
-// For a *net.TCPListener or *net.UnixListener the transports share the descriptor: closing
-// the listener elsewhere does not end Serve. Any other listener may do anything in its
-// Accept and with its connections: count them, read the PROXY protocol, encrypt, stay in
-// memory. TransportStd serves it, which is logged to Logger if Transport left the choice;
-// an error of its Accept ends Serve with that error, as in net/http. A server whose
+// Closing the listener elsewhere ends Serve with net.ErrClosed, wrapped, as in net/http: its
+// address is free when Close has returned, and connections are served on until the server
+// is closed.
+//
+// For a *net.TCPListener or *net.UnixListener the transports share the socket. Any other
+// listener may do anything in its Accept and with its connections: count them, read the
+// PROXY protocol, encrypt, stay in memory. TransportStd serves it, which is logged to Logger
+// if Transport left the choice; an error of its Accept ends Serve with that error. A server whose
 // Transport is TransportUring or TransportEpoll refuses it. The tls.Config of a
 // listener of crypto/tls must not offer "h2"; ServeTLS serves HTTPS on every transport.
 func (s *Server) Serve(l net.Listener) error { return s.serve(l, nil) }
@@ -140,6 +143,13 @@ func (s *Server) adopt(g *given, secure func() (*tls.Config, error)) error {
 	}
 	if s.stopping.Load() {
 		return ErrServerClosed // its transport is closed, and the listener too if the transport owns it
+	}
+	if socket {
+		g.watch(func(err error) {
+			if !s.stopping.Load() { // otherwise the server closes it, and accepts the backlog first
+				t.Drop(g.Listener, err)
+			}
+		})
 	}
 	return nil
 }

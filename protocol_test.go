@@ -89,7 +89,7 @@ var malformed = []struct {
 	{"RFC 9112, 2.3: HTTP/01.1", "GET / HTTP/01.1\r\n" + hostLine + "\r\n", 400},
 	{"RFC 9112, 2.3: HTTP/3", "GET / HTTP/3\r\n" + hostLine + "\r\n", 400},
 	{"RFC 9112, 2.3: HTTP/3.0", "GET / HTTP/3.0\r\n" + hostLine + "\r\n", 505},
-	{"RFC 9113, 3.4: the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
+	{"RFC 9113, 3.4: the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
 	{"RFC 9112, 3: two spaces", "GET  / HTTP/1.1\r\n" + hostLine + "\r\n", 400},
 	{"RFC 9112, 3: no version", "GET /\r\n" + hostLine + "\r\n", 400},
 	{"RFC 9112, 3.2: fragment", "GET /#a HTTP/1.1\r\n" + hostLine + "\r\n", 400},

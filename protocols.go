@@ -1,12 +1,16 @@
 package redline
 
 import (
+	"cmp"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/http2"
@@ -15,8 +19,9 @@ import (
 
 // The names of the protocols in ALPN (RFC 7301, RFC 9113).
 const (
-	protocolHTTP1 = "http/1.1"
-	protocolHTTP2 = "h2"
+	protocolHTTP10 = "http/1.0"
+	protocolHTTP1  = "http/1.1"
+	protocolHTTP2  = "h2"
 )
 
 // errProtocols is the error for a server that speaks no protocol.
@@ -48,13 +53,26 @@ func (s *Server) nextProtos(given []string) []string {
 	return list
 }
 
-// negotiated creates the session of the protocol that ALPN has chosen; it is empty if the
-// client does not know ALPN.
-func negotiated(c transport.Conn, protocol string, cfg *exchange.Config) transport.Session {
-	if protocol == protocolHTTP2 {
-		return http2.NewSession(c, cfg)
+// negotiated returns the constructor of the sessions of connections with TLS. ALPN has chosen the
+// protocol from names that the user may have configured; it is empty if the client does not know
+// ALPN. As in net/http, one that the server does not speak closes the connection.
+func (s *Server) negotiated() func(transport.Conn, *tls.ConnectionState) transport.Session {
+	cfg, p := s.sessions, s.protocols()
+	return func(c transport.Conn, state *tls.ConnectionState) transport.Session {
+		switch state.NegotiatedProtocol {
+		case protocolHTTP2:
+			if p.HTTP2() && adequate(state) {
+				return http2.NewSession(c, cfg)
+			} else if p.HTTP2() {
+				return http2.NewInadequate(c, cfg)
+			}
+		case "", protocolHTTP10, protocolHTTP1:
+			if p.HTTP1() {
+				return http1.NewSession(c, cfg)
+			}
+		}
+		return newMute(c)
 	}
-	return http1.NewSession(c, cfg)
 }
 
 // inClear returns the constructor of the sessions of connections without TLS.
@@ -65,8 +83,10 @@ func (s *Server) inClear() func(transport.Conn) transport.Session {
 		return func(c transport.Conn) transport.Session { return newEither(c, cfg) }
 	case p.UnencryptedHTTP2():
 		return func(c transport.Conn) transport.Session { return http2.NewSession(c, cfg) }
+	case p.HTTP1():
+		return func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) }
 	}
-	return func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) }
+	return newMute
 }
 
 // A session is what the server asks of the sessions of its protocols.
@@ -77,17 +97,48 @@ type session interface {
 	Quit(fresh bool, out *buf.Queue) error
 }
 
+// A mute is the session of a connection whose protocol the server does not speak: it is closed.
+type mute struct{}
+
+func newMute(c transport.Conn) transport.Session {
+	c.Close(transport.Orderly)
+	return mute{}
+}
+
+// Feed implements transport.Session.
+func (mute) Feed(in []byte, _ *buf.Queue) (int, error) { return len(in), transport.ErrClosed }
+
+// EOF implements transport.Session.
+func (mute) EOF([]byte, *buf.Queue) error { return transport.ErrClosed }
+
+// Expired implements transport.Session.
+func (mute) Expired(*buf.Queue) error { return transport.ErrClosed }
+
+// Quit implements session.
+func (mute) Quit(bool, *buf.Queue) error { return transport.ErrClosed }
+
+// Drained implements transport.Session.
+func (mute) Drained() {}
+
+// Lost implements transport.Session.
+func (mute) Lost(error) {}
+
+// Closed implements transport.Session.
+func (mute) Closed(error) {}
+
 // An either is the session of a connection whose first bytes choose the protocol: HTTP/2
 // begins with a preface that is no request of HTTP/1 (RFC 9113, 3.3).
 type either struct {
 	conn   transport.Conn
 	cfg    *exchange.Config
+	by     int64                   // until when the first head has to be complete, on the clock's scale
 	chosen atomic.Pointer[session] // nil until then; Lost and Left read it while Feed chooses
 }
 
 func newEither(c transport.Conn, cfg *exchange.Config) *either {
-	c.SetTimeout(max(cfg.HeadTimeout(), 0))
-	return &either{conn: c, cfg: cfg}
+	d := max(cfg.HeadTimeout(), 0)
+	c.SetTimeout(d)
+	return &either{conn: c, cfg: cfg, by: clock.After(d)}
 }
 
 // session returns the chosen session, or nil.
@@ -111,6 +162,9 @@ func (e *either) Feed(in []byte, out *buf.Queue) (int, error) {
 		default:
 			s = http2.NewSession(e.conn, e.cfg)
 		}
+		if left := time.Duration(e.by - clock.Nano()); e.cfg.HeadTimeout() > 0 {
+			e.conn.SetTimeout(cmp.Or(left, -1)) // for the first head, which began before the session
+		}
 		chosen := s // of its own, so that s stays on the stack
 		e.chosen.Store(&chosen)
 	}
@@ -123,6 +177,13 @@ func (e *either) Left(out *buf.Queue) (n int, ok bool) {
 		return l.Left(out)
 	}
 	return 0, false
+}
+
+// Lend implements transport.Lender.
+func (e *either) Lend(send func()) {
+	if l, lends := e.session().(transport.Lender); lends {
+		l.Lend(send)
+	}
 }
 
 // Quit implements session.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // A Router finds the handler for a method and a path.
@@ -85,6 +86,7 @@ func (r *Router) Handle(method, pattern string, h HandlerFunc) {
 		}
 	}
 	rt := &route{method: method, pattern: pattern, handler: h, names: names}
+	rt.watch.Overran = func(*learn.Watch) { rt.habit.Overran() }
 	n.routes = append(n.routes, rt)
 	r.routes = append(r.routes, rt)
 }

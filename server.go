@@ -57,7 +57,8 @@ type Limits struct {
 	// of a trailer section; beyond it the answer is 431. Default 128, at most 65,535.
 	MaxFields int
 	// MaxTargetBytes bounds the request target in bytes; beyond it the answer is 414.
-	// Default 8 KiB, the minimum that RFC 9112, 3 recommends to support.
+	// By default only MaxHeadBytes bounds it, as in net/http; RFC 9112, 3 recommends to
+	// support at least 8,000.
 	MaxTargetBytes int
 	// MaxBodyBytes bounds the content of a request in bytes, before any content coding is
 	// decoded; beyond it the answer is 413. It applies at the head if Content-Length
@@ -132,7 +133,9 @@ type Server struct {
 	// byte. Zero means none.
 	ReadTimeout time.Duration
 	// WriteTimeout bounds the time for a whole response, from the end of the request's
-	// head. It does not apply to a [Stream] once its handler has returned. Zero means none.
+	// head until the client has accepted its end. It does not apply to a [Stream] once its
+	// handler has returned. Over HTTP/1 the first write behind it fails; over HTTP/2 the stream
+	// is reset when it passes, whatever the handler is doing. Zero means none.
 	WriteTimeout time.Duration
 	// StallTimeout bounds how long the server waits for a client that makes no progress; a
 	// client that makes progress may continue. Within each StallTimeout a client has to
@@ -142,10 +145,9 @@ type Server struct {
 	// all that remains. The waits of a request are added up; the time of the handler does
 	// not count. net/http has no counterpart. Default 30 s.
 	//
-	// A deadline set with http.ResponseController replaces StallTimeout. A client that
-	// accepts nothing while the head of its next request has begun first gets
-	// ReadHeaderTimeout, with 408 after the output that it does not accept, and then
-	// StallTimeout.
+	// A deadline set with http.ResponseController replaces StallTimeout until the handler
+	// returns; after that, the earlier one counts. While output waits for the client, no other
+	// deadline runs: the time of a head, or of an idle connection, begins when it was accepted.
 	StallTimeout time.Duration
 	// IdleTimeout is how long a connection is kept between requests. Its default, 75 s,
 	// does not depend on ReadTimeout, as net/http's does.
@@ -161,6 +163,14 @@ type Server struct {
 	// progress, including those that the client has reset and whose handlers still run. Default
 	// 250.
 	MaxStreams int
+	// ExtendedConnect announces and accepts extended CONNECT over HTTP/2 (RFC 8441, 3 and 4):
+	// requests with the method CONNECT whose protocol is in Header[":protocol"]. Browsers with a
+	// connection of HTTP/2 to the server then open every wss:// URL of it by such a request, not
+	// by GET with Upgrade over HTTP/1.1. Set it only if all handlers of WebSockets understand
+	// that: libraries that hijack the connection refuse it (golang/go#71128). Without it,
+	// browsers open a connection of HTTP/1.1 for each WebSocket, and extended CONNECT is
+	// malformed, as in net/http by default.
+	ExtendedConnect bool
 	// AcceptRate bounds the number of connections accepted per second; 0 means no bound.
 	AcceptRate int
 
@@ -173,11 +183,12 @@ type Server struct {
 	DeferAccept bool
 
 	// TLSConfig configures TLS, for ListenTLS and the other methods with that suffix, which
-	// use a copy of it. They add to NextProtos what Protocols asks for. Sessions are resumed
-	// and their ticket keys rotated by crypto/tls.
+	// use a copy of it. They add to NextProtos what Protocols asks for; a configuration that
+	// GetConfigForClient returns names its own. Sessions are resumed and their ticket keys
+	// rotated by crypto/tls.
 	TLSConfig *tls.Config
-	// Protocols is the set of protocols to serve; nil means HTTP/1. It has to contain
-	// HTTP/1.
+	// Protocols is the set of protocols to serve; nil means HTTP/1 and, over TLS, HTTP/2. A
+	// connection that speaks another one is closed, also if TLSConfig has negotiated it.
 	Protocols *http.Protocols
 
 	// Name is sent as the Server field; empty sends none.
@@ -235,7 +246,7 @@ type Server struct {
 
 func (s *Server) sessionConfig() *exchange.Config {
 	cfg := &exchange.Config{
-		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()).WithDefaults(), Server: s.Name,
+		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()).WithDefaults(), Server: s.Name, ExtendedConnect: s.ExtendedConnect,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,

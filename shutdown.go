@@ -25,7 +25,7 @@ const (
 // Shutdown ends the server gracefully: it accepts no more connections, closes idle ones,
 // and lets exchanges in progress finish and close theirs; [Server.Stopping] notifies
 // streams. Clients that have connected but not sent a request have five seconds to send
-// one. If ctx is done first, the remaining connections are cut and its error is returned,
+// one; those of HTTP/2 learn at once, by GOAWAY, which requests were not processed. If ctx is done first, the remaining connections are cut and its error is returned,
 // wrapped. Hijacked connections are not touched.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()

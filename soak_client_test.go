@@ -60,6 +60,7 @@ var hostilities = map[string]hostility{
 	"half-closes pipelined":  halfClosesPipelined,
 	"early reset":            earlyReset,
 	"deaf":                   deaf,
+	"narrow window":          narrowWindow,
 	"trickles":               trickles,
 	"answered early":         answeredEarly,
 	"answered early, slowly": answeredEarlySlowly,
@@ -122,6 +123,9 @@ func (s *soak) connect(r *running, name string, random *rand.Rand) error {
 	if runtime.GOOS == "linux" {
 		// Connections that end at the client's side keep their port for a minute.
 		d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+random.IntN(250)))}
+	}
+	if name == "narrow window" {
+		d.Control = narrowly
 	}
 	nc, err := d.Dial("tcp", r.addr.String())
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 
 // Frames of HTTP/2 (RFC 9113, 6).
 const (
-	kindData, kindHeaders, kindReset, kindSettings, kindPing, kindWindow, kindContinuation = 0, 1, 3, 4, 6, 8, 9
+	kindData, kindHeaders, kindReset, kindSettings, kindPing, kindGoAway, kindWindow, kindContinuation = 0, 1, 3, 4, 6, 7, 8, 9
 
-	endStream, endHeaders = 1, 4
+	endStream, ackFlag, endHeaders = 1, 1, 4
 
 	preface2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 )

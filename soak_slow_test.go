@@ -228,6 +228,21 @@ func deaf(c *soakConn) error {
 	return nil
 }
 
+// narrowWindow takes the beginning of a large answer in a tiny window, pauses, and leaves.
+func narrowWindow(c *soakConn) error {
+	path := c.large()
+	if err := c.text(get, path); err != nil {
+		return err
+	}
+	c.pause(50 * time.Millisecond)
+	resp, err := http.ReadResponse(c.r, nil)
+	if err != nil || resp.StatusCode != 200 {
+		return fmt.Errorf("%s: %v, %w", path, resp, err)
+	}
+	_, err = io.CopyN(io.Discard, resp.Body, int64(c.rand.IntN(16<<10)))
+	return err
+}
+
 // trickles sends and takes a request and its answer byte by byte.
 func trickles(c *soakConn) error {
 	const body = "byte by byte"

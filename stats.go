@@ -28,6 +28,7 @@ type Stats struct {
 	Panics    uint64       // in handlers and hooks
 	Takeovers uint64       // loops taken over because a handler took too long
 	Detached  uint64       // loops given up by a handler
+	Spared    uint64       // calls begun off their loop, because it had been taken over too often
 	Stayed    uint64       // requests served by a goroutine that had kept its connection, because handlers wait there
 	HTTP2     HTTP2Stats   // connections of HTTP/2
 	TLS       TLSStats     // handshakes
@@ -104,7 +105,7 @@ func (s *Server) Stats() Stats {
 		Transport: s.chosen, Loops: t.Loops, Open: t.Open, Accepted: t.Accepted,
 		BytesIn: t.BytesIn, BytesOut: t.BytesOut,
 		Refused: s.counters.refused.Load(), Panics: s.counters.panics.Load(),
-		TLS: tlsStats(s.handshakes), Takeovers: t.Takeovers, Detached: t.Detached, Stayed: t.Stayed,
+		TLS: tlsStats(s.handshakes), Takeovers: t.Takeovers, Detached: t.Detached, Spared: t.Spared, Stayed: t.Stayed,
 		HTTP2: s.counters.http2(),
 	}
 	for _, r := range s.routes {

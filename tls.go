@@ -90,13 +90,10 @@ func (s *Server) closeReloaders() {
 
 // secure returns the constructor of the sessions of a listener for HTTPS.
 func (s *Server) secure(c *tls.Config) func(transport.Conn) transport.Session {
-	inner := s.sessions
 	cfg := &tlsio.Config{
 		TLS: c, Handshakes: s.handshakes, HighWater: s.writeBuffer(),
-		Timeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
-		NewSession: func(c transport.Conn, protocol string) transport.Session {
-			return negotiated(c, protocol, inner)
-		},
+		Timeout:    orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
+		NewSession: s.negotiated(),
 		Failed: func(remote net.Addr, _ tlsio.Cause, err error) {
 			s.logf("http: TLS handshake error from %v: %v", remote, err)
 		},
@@ -111,4 +108,22 @@ func (s *Server) secure(c *tls.Config) func(transport.Conn) transport.Session {
 		}
 	}
 	return func(c transport.Conn) transport.Session { return tlsio.NewSession(c, cfg) }
+}
+
+// adequate reports whether HTTP/2 may be spoken with a state of TLS: with version 1.3, or with 1.2 and a
+// cipher suite that RFC 9113, 9.2.2 does not prohibit. Of the suites of crypto/tls these have an ephemeral key
+// exchange and authenticated encryption.
+func adequate(s *tls.ConnectionState) bool {
+	switch {
+	case s.Version >= tls.VersionTLS13:
+		return true
+	case s.Version < tls.VersionTLS12:
+		return false
+	}
+	switch s.CipherSuite {
+	case tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256:
+		return true
+	}
+	return false
 }

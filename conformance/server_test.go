@@ -87,7 +87,7 @@ func start(t *testing.T, v variant, h http.Handler, native func(*redline.Ctx)) n
 	if v.server == "nethttp" {
 		return startNetHTTP(t, &http.Server{Handler: h, TLSConfig: cfg, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0)})
 	}
-	s := &redline.Server{Transport: v.transport, TLSConfig: cfg, Protocols: protocols, Logger: slog.New(slog.DiscardHandler)}
+	s := &redline.Server{Transport: v.transport, TLSConfig: cfg, Protocols: protocols, ExtendedConnect: true, Logger: slog.New(slog.DiscardHandler)}
 	if v.native {
 		s.Native = native
 	} else {

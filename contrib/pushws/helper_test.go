@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,9 +14,11 @@ import (
 	"github.com/redline-go/redline/push/pushtest"
 )
 
-// each runs a test on every server.
+// each runs a test on every server, and over HTTP/2.
 func each(t *testing.T, run func(t *testing.T, serve pushtest.Serve)) {
-	for name, serve := range pushtest.Servers {
+	servers := maps.Clone(pushtest.Servers)
+	servers["redline over HTTP/2"] = serveHTTP2
+	for name, serve := range servers {
 		t.Run(name, func(t *testing.T) { run(t, serve) })
 	}
 }
@@ -37,10 +40,8 @@ func dial(t *testing.T, at, query string, header http.Header) (*client, *http.Re
 	if strings.Contains(query, "format=protobuf") {
 		c.format = "protobuf"
 	}
-	transport := new(http.Transport)
-	t.Cleanup(transport.CloseIdleConnections)
 	conn, resp, err := websocket.Dial(ctx, at+query, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: header,
+		HTTPClient: &http.Client{Transport: transport(t, at)}, HTTPHeader: header,
 		OnPingReceived: func(context.Context, []byte) bool {
 			c.pings <- struct{}{}
 			return true

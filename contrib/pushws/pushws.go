@@ -21,8 +21,10 @@ const readLimit = 1 << 10
 // push.Options.WriteTimeout is gone.
 //
 // A page may connect if it has the same host as the handler, or if its origin is in
-// h.Origins; others get 403. Other answers than 101 are those of h. WebSockets need
-// HTTP/1.1: what comes by HTTP/2 gets 426 or 501.
+// h.Origins; others get 403. Other answers than 101 are those of h.
+//
+// Over HTTP/2, clients open a WebSocket by extended CONNECT (RFC 8441), if the server announces it:
+// see redline.Server.ExtendedConnect. The handler has to be mounted for all methods then.
 //
 // Each connection has the goroutine of its handler and one that reads, under any server.
 func Handler(h *push.Handler) http.Handler {
@@ -61,6 +63,7 @@ func serve(h *push.Handler, w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "choose a format for WebSockets: ?format=ndjson or ?format=protobuf", http.StatusNotAcceptable)
 		return
 	}
+	w, r = upgraded(w, r)
 	s := newSocket(w, r, p, h.Origins)
 	r = r.Clone(s.ctx)
 	r.Header.Set("Accept", p.mediaType)

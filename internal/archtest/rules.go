@@ -48,14 +48,14 @@ var Redline = Rules{
 		{Package: "~/internal/static", Why: "the response to a request for a file is decided without exchange or connection"},
 		{Package: "~/internal/learn", Why: "learning about handlers does not depend on what calls them"},
 		{
-			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf", "~/internal/serial"},
+			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/learn", "~/internal/buf", "~/internal/serial"},
 			Why: "handlers of net/http run on an exchange, whatever the protocol",
 		},
 		{Package: "~/internal/nethttptest", Tests: []string{"~", "golang.org/x/net/http2/hpack"}, Why: "the comparison with net/http uses only the public API"},
-		{Package: "~/internal/exchange", May: []string{"~/internal/buf"}, Why: "an exchange knows no protocol"},
+		{Package: "~/internal/exchange", May: []string{"~/internal/buf", "~/internal/learn"}, Why: "an exchange knows no protocol"},
 		{
 			Package: "~/internal/http1",
-			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http1/..."},
+			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/learn", "~/internal/buf", "~/internal/clock", "~/internal/http1/..."},
 			Never:   performsIO[1:], Tests: append([]string{"~/internal/transport/transporttest"}, performsIO...),
 			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over. Its tests may use the seeded fake",
 		},
@@ -65,7 +65,7 @@ var Redline = Rules{
 		},
 		{
 			Package: "~/internal/http2",
-			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
+			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/learn", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
 			Never:   performsIO[1:], Tests: append([]string{"~/internal/transport/transporttest"}, performsIO...),
 			Why: "protocol never does I/O; it names net.Addr",
 		},
@@ -74,7 +74,7 @@ var Redline = Rules{
 			Tests: []string{"~/internal/transport/transporttest", "~/internal/transport/std", "~/internal/transport/epoll", "~/internal/transport/uring"},
 			Why:   "TLS is a byte filter around a session of any protocol",
 		},
-		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
+		{Package: "~/internal/transport", May: []string{"~/internal/buf", "~/internal/learn"}, Why: "transport never knows a protocol"},
 		{
 			Package: "~/internal/transport/lead",
 			May:     []string{"~/internal/transport", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
@@ -120,7 +120,7 @@ var Redline = Rules{
 		// The other modules.
 		{Package: "~/contrib/...", May: []string{"*", "~", "~/push/...", "~/middleware", "~/client", "~/contrib/..."}, Raw: true, Why: "an integration uses only the engine's public API"},
 		{Package: "~/conformance/...", May: []string{"*", "~", "~/conformance/..."}, Why: "suites that others wrote meet the engine as its users do"},
-		{Package: "~/peers/...", May: []string{"*", "~", "~/push/...", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
+		{Package: "~/peers/...", May: []string{"*", "~", "~/push/...", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Tests: []string{"~/contrib/pushws"}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument. The tests of compat have a browser open the WebSockets of `pushws`"},
 	}, labRows...),
 	Requires: map[string][]string{
 		"go.mod": {"golang.org/x/sys", "golang.org/x/net"},

@@ -132,6 +132,14 @@ func (q *Queue) Ref(p []byte) {
 		write(q, p)
 		return
 	}
+	q.Keep(p)
+}
+
+// Keep is Ref whatever the length of p: for a queue that would take a chunk for a few bytes.
+func (q *Queue) Keep(p []byte) {
+	if len(p) == 0 {
+		return
+	}
 	q.seal()
 	q.segs = append(q.segs, segment{b: p})
 	q.n += len(p)

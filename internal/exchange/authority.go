@@ -1,5 +1,7 @@
 package exchange
 
+import "bytes"
+
 // Classes of bytes in an authority, as bits of hostClass.
 const (
 	regName = 1 << iota // unreserved and sub-delims
@@ -56,6 +58,29 @@ func ValidAuthority(b []byte, needPort bool) bool {
 		return !needPort
 	}
 	return b[i] == ':' && validPort(b[i+1:], needPort)
+}
+
+// SameAuthority reports whether two authorities name the same host and port (RFC 3986, 6.2): hosts in
+// whatever case, and the port of the scheme where there is none.
+func SameAuthority(a, b []byte, port string) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	hostA, portA := splitPort(a, port)
+	hostB, portB := splitPort(b, port)
+	return FoldedEqual(string(hostA), string(hostB)) && portA == portB
+}
+
+// splitPort splits an authority, and replaces a port that is missing or empty.
+func splitPort(b []byte, otherwise string) (host []byte, port string) {
+	i := bytes.LastIndexByte(b, ':')
+	switch {
+	case i < 0 || bytes.IndexByte(b[i:], ']') >= 0: // within an IPv6 address
+		return b, otherwise
+	case i == len(b)-1:
+		return b[:i], otherwise
+	}
+	return b[:i], string(b[i+1:])
 }
 
 func validPort(b []byte, needed bool) bool {

@@ -33,6 +33,8 @@ type Config struct {
 	// MaxStreams is the number of exchanges that one client may have in progress on one
 	// connection of HTTP/2.
 	MaxStreams int
+	// ExtendedConnect announces and accepts extended CONNECT (RFC 8441) over HTTP/2.
+	ExtendedConnect bool
 	// Streams counts what happens on connections of HTTP/2. It may be nil.
 	Streams *StreamCounters
 }
@@ -46,7 +48,8 @@ type StreamCounters struct {
 	Refused atomic.Uint64 // beyond the limit of concurrent streams
 	Failed  atomic.Uint64 // connections that ended with an error of the protocol
 	Abusive atomic.Uint64 // those of them that ended because they cost more than they achieved
-	Grown   atomic.Int64  // bytes that the windows of all connections exceed their first size by
+	// Borrowed is what all connections may hold of the memory that they share, in bytes.
+	Borrowed atomic.Int64
 }
 
 // HeadTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole

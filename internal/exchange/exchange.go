@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // An Exchange is one request with its response, for any protocol. It belongs to the
@@ -87,11 +89,15 @@ type Session interface {
 
 	// Detach gives up the event loop, because the handler is about to block.
 	Detach()
+	// Watch names what is told, until Held is called, if the loop is taken over because the
+	// handler does not return; nil is nobody. It has no effect if other handlers were called
+	// earlier in the same feed, and it is not known which of them took how long.
+	Watch(w *learn.Watch)
 	// Held is the Stretch for which the handler, which is now returning, has held its loop.
-	// It is 0 if the handler has given the loop up or has waited for its client. It is also
-	// 0 if it is unknown, because other handlers were called earlier in the same feed; if
-	// that feed took long, the handlers of the connection's next feeds are timed
-	// separately.
+	// It is 0 if the handler has given the loop up or has waited for its client, and if its
+	// Watch was told. It is also 0 if it is unknown, because other handlers were called
+	// earlier in the same feed; if that feed took long, the handlers of the connection's next
+	// feeds are timed separately.
 	Held() time.Duration
 	// Stretch is the longest time for which the handler has neither received content nor
 	// sent output since it was called, or since the last call of Stretch. A wait for

@@ -12,7 +12,8 @@ type Limits struct {
 	// trailer section; beyond it the answer is 431. Default 128, at most 65,535.
 	MaxFields int
 	// MaxTargetBytes bounds the request target in bytes; beyond it the answer is 414.
-	// Default 8 KiB, the minimum that RFC 9112, 3 recommends to support.
+	// By default only MaxHeadBytes bounds it, as in net/http; RFC 9112, 3 recommends to
+	// support at least 8,000.
 	MaxTargetBytes int
 	// MaxBodyBytes bounds the content of a request in bytes, before any content coding is
 	// decoded; beyond it the answer is 413, at the head if Content-Length exceeds it and at
@@ -35,7 +36,6 @@ type Limits struct {
 const (
 	DefaultMaxHeadBytes     = 64 << 10
 	DefaultMaxFields        = 128
-	DefaultMaxTargetBytes   = 8 << 10
 	DefaultMaxBodyBytes     = 32 << 20
 	DefaultMaxTrailerBytes  = 8 << 10
 	DefaultMaxChunkExtBytes = 256
@@ -48,7 +48,7 @@ const (
 func (l Limits) WithDefaults() Limits {
 	l.MaxHeadBytes = bound(l.MaxHeadBytes, DefaultMaxHeadBytes, math.MaxInt32)
 	l.MaxFields = bound(l.MaxFields, DefaultMaxFields, math.MaxUint16)
-	l.MaxTargetBytes = bound(l.MaxTargetBytes, DefaultMaxTargetBytes, math.MaxInt32)
+	l.MaxTargetBytes = bound(l.MaxTargetBytes, l.MaxHeadBytes, math.MaxInt32)
 	l.MaxTrailerBytes = bound(l.MaxTrailerBytes, DefaultMaxTrailerBytes, math.MaxInt32)
 	l.MaxChunkExtBytes = bound(l.MaxChunkExtBytes, DefaultMaxChunkExtBytes, math.MaxInt32)
 	l.MaxChunkOverhead = bound(l.MaxChunkOverhead, DefaultMaxChunkOverhead, math.MaxInt32)

@@ -200,6 +200,13 @@ func (r *Request) QueryBytes() []byte { return r.Query.In(r.Head) }
 // AuthorityBytes returns the requested authority, borrowed from Head.
 func (r *Request) AuthorityBytes() []byte { return r.Authority.In(r.Head) }
 
+// Preface reports whether this is the beginning of HTTP/2's connection preface (RFC 9113,
+// 3.4), "PRI * HTTP/2.0", on a connection of HTTP/1: a handler may take the connection over
+// and speak HTTP/2 itself.
+func (r *Request) Preface() bool {
+	return r.Version == HTTP2 && r.Method == MethodOther && string(r.TargetBytes()) == "*"
+}
+
 // HasBody reports whether content follows the head.
 func (r *Request) HasBody() bool { return r.ContentLength != 0 }
 
@@ -218,14 +225,18 @@ func equalFold(a []byte, b string) bool {
 	return true
 }
 
-// Refill replaces the fields: by those of kept, in which the first one with the ID of
-// changed becomes changed. kept may not be a part of Fields.
-func (r *Request) Refill(kept []Field, changed Field) {
+// Refill replaces the fields by those of kept, which may be part of Fields.
+func (r *Request) Refill(kept []Field) {
 	r.Fields, r.seen = r.Fields[:0], 0
 	for _, f := range kept {
-		if f.ID == changed.ID {
-			f = changed
-		}
 		r.Append(f)
 	}
+}
+
+// Forget drops what the request has of its client, except for its method.
+func (r *Request) Forget() {
+	method := r.Method
+	r.Reset()
+	r.Method = method
+	r.Fields, r.Trailers, r.TrailerBytes = nil, nil, nil
 }

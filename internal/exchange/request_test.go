@@ -102,7 +102,8 @@ func TestLimitsWithDefaults(t *testing.T) {
 		name      string
 		got, want Limits
 	}{
-		{"zeros", Limits{}, Limits{64 << 10, 128, 8 << 10, 32 << 20, 8 << 10, 256, 16 << 10}},
+		{"zeros", Limits{}, Limits{64 << 10, 128, 64 << 10, 32 << 20, 8 << 10, 256, 16 << 10}},
+		{"a head alone", Limits{MaxHeadBytes: 9}, Limits{9, 128, 9, 32 << 20, 8 << 10, 256, 16 << 10}},
 		{"set", Limits{1, 2, 3, 4, 5, 6, 7}, Limits{1, 2, 3, 4, 5, 6, 7}},
 		{"no limit on bodies", Limits{1, 2, 3, -1, 5, 6, 7}, Limits{1, 2, 3, math.MaxInt64, 5, 6, 7}},
 		{"too many fields", Limits{1, 1 << 20, 3, 4, 5, 6, 7}, Limits{1, math.MaxUint16, 3, 4, 5, 6, 7}},

@@ -208,7 +208,7 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 		b = append(b, "Connection: close\r\n"...)
 	case r.Close:
 		// In HTTP/1.0 this is the default.
-	case x.Version == exchange.HTTP10:
+	case x.Version == exchange.HTTP10 || has.keepAlive:
 		b = append(b, "Connection: keep-alive\r\n"...)
 	}
 	return append(b, '\r', '\n')
@@ -216,7 +216,7 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 
 // fields records which fields the handler has set that the session would otherwise add, and
 // what its Connection contains: the last two request a switch of protocols.
-type fields struct{ date, server, close, upgrade, protocol bool }
+type fields struct{ date, server, close, keepAlive, upgrade, protocol bool }
 
 // appendLines appends the handler's fields, and reports which are present. What Connection
 // says about the connection is recorded, and written by appendHead.
@@ -242,15 +242,17 @@ func appendLines(b []byte, r *exchange.Response) (_ []byte, has fields) {
 	return b, has
 }
 
-// appendConnection appends a Connection field of the handler, without the options that the
-// session sets.
+// appendConnection appends a Connection field of the handler, without the options that say
+// what happens to the connection: appendHead writes those, when it is known.
 func appendConnection(b []byte, value string, has *fields) []byte {
 	var others []string
 	for option := range strings.SplitSeq(value, ",") {
 		switch option = strings.Trim(option, " \t"); {
 		case exchange.FoldedEqual(option, "close"):
 			has.close = true
-		case option != "" && !exchange.FoldedEqual(option, "keep-alive"):
+		case exchange.FoldedEqual(option, "keep-alive"):
+			has.keepAlive = true
+		case option != "":
 			has.upgrade = has.upgrade || exchange.FoldedEqual(option, "upgrade")
 			others = append(others, option)
 		}
@@ -312,7 +314,6 @@ func (s *Session) refuse(out *buf.Queue, status int, reason string) error {
 		s.cfg.Refused(s.conn.RemoteAddr(), status, reason)
 	}
 	s.phase, s.in = inClose, nil
-	s.deadline(s.cfg.StallTimeout)
 	return ErrRefused
 }
 

@@ -12,8 +12,8 @@ import (
 const (
 	readAhead = 16 << 10
 
-	// skipMost is how much unwanted content is read so that the connection can be reused;
-	// beyond it, closing is cheaper.
+	// skipMost is how much unwanted content is too much to be read so that the connection can be
+	// reused: closing is cheaper.
 	skipMost = 256 << 10
 
 	// paceContent is what a client has to send of its content within each StallTimeout of
@@ -73,8 +73,12 @@ func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 // chunked content is read ahead, and n is 0.
 func (s *Session) fetch(p []byte) (n int, err error) {
 	w := s.w
+	s.claim()
 	if err := s.ask(); err != nil {
 		return 0, err
+	}
+	if s.out.Len() > 0 {
+		_ = s.send() // the client may need it before it sends the content; an error is found again
 	}
 	if w.x.ContentLength != exchange.UnknownLength {
 		p = p[:min(int64(len(p)), w.body.left)]
@@ -182,26 +186,49 @@ func (s *Session) blame() (status int, reason string) {
 }
 
 // leave handles content that the handler has left unread, before the answer ends: a client
-// that will not be able to reuse its connection has to be told so. If the head does not say
-// how much is left, it continues reading, as net/http does, but for native handlers only if
-// they began to read the content: otherwise the answer would wait for content that nobody
-// wants.
+// that will not be able to reuse its connection has to be told so.
 func (s *Session) leave() {
 	w := s.w
-	if (w.touched || w.x.Stands) && w.x.ContentLength == exchange.UnknownLength && !w.x.HeadSent && w.broken == nil && s.asked() {
-		p := buf.Get(readAhead)
-		defer buf.Put(p)
-		for n := 0; n <= skipMost; {
-			k, err := s.ReadBody(&w.x, p[:cap(p)])
-			if err != nil {
-				break
-			}
-			n += k
+	if s.awaitsContent() {
+		_, n, _ := w.body.Next(s.in) // a refusal takes nothing, and ReadBody finds it again
+		if s.in = s.in[n:]; !w.body.Done() {
+			s.readOn()
 		}
 	}
 	if !s.skippable() {
 		w.x.Response.Close = true
 	}
+}
+
+// readOn reads and drops content, up to skipMost bytes.
+func (s *Session) readOn() {
+	p := buf.Get(readAhead)
+	defer buf.Put(p)
+	for n := 0; n <= skipMost; {
+		k, err := s.ReadBody(&s.w.x, p[:cap(p)])
+		if err != nil {
+			break
+		}
+		n += k
+	}
+}
+
+// awaitsContent reports whether the answer waits for content that the handler has left unread.
+//
+// For an http.Handler it does, as in net/http, unless so much is left that the connection
+// is closed instead: a client that is answered may stop sending, and some send again only
+// what they have read of their source by then. For a native handler it waits only if
+// nothing else can tell how much is left, and only if the handler began to read: otherwise
+// the answer would wait for content that nobody wants.
+func (s *Session) awaitsContent() bool {
+	w := s.w
+	if w.x.HeadSent || w.broken != nil || !s.asked() {
+		return false
+	}
+	if w.x.ContentLength == exchange.UnknownLength {
+		return w.touched || w.x.Stands
+	}
+	return w.x.Stands && w.body.left < skipMost && !w.x.Request.Close && !w.x.Response.Close
 }
 
 // asked reports whether the client sends its content: it does not wait for 100
@@ -218,7 +245,7 @@ func (s *Session) skippable() bool {
 	case w.broken != nil || !s.asked():
 		return false
 	case w.x.ContentLength != exchange.UnknownLength:
-		return w.body.left <= skipMost
+		return w.body.left < skipMost
 	}
 	return w.x.HeadSent // it can no longer be announced
 }

@@ -1,13 +1,13 @@
 package http1
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/exchange"
 )
 
 // A limit bounds the waits of one exchange in one direction. With its zero value,
@@ -19,14 +19,6 @@ type limit struct {
 
 // over reports whether the time has passed.
 func (l *limit) over() bool { return l.by != 0 && clock.Nano() >= l.by }
-
-// expectHead starts the timeout for a head.
-func (s *Session) expectHead() {
-	if s.cfg.ReadTimeout > 0 {
-		s.needs().began = clock.Nano()
-	}
-	s.deadline(s.cfg.HeadTimeout())
-}
 
 // limit sets the limits of an exchange whose head is complete.
 func (s *Session) limit(w *work) {
@@ -42,43 +34,17 @@ func (s *Session) limit(w *work) {
 	if d := s.cfg.WriteTimeout; d > 0 {
 		w.write.by = clock.Nano() + int64(d)
 	}
+	s.outlive(&w.write)
 }
 
-// deadline makes the connection expire after d, or never.
-func (s *Session) deadline(d time.Duration) { s.conn.SetTimeout(max(d, 0)) }
-
-// owe starts the timeout for the client to accept its output. queued is the output of the
-// current call.
-func (s *Session) owe(queued int) {
-	s.owing = true
-	s.deadline(s.cfg.StallTimeout)
-	if s.conn.Pending() > 0 {
-		s.needs().mark = s.conn.Untaken() + queued
-	} else if r := s.rare.Load(); r != nil {
-		r.mark = unmarked // most likely the kernel accepts all of it at once
+// outlive lets the limit of an answer bound the wait for the client to accept the end of it, which
+// may last longer than the exchange.
+func (s *Session) outlive(l *limit) {
+	if r := s.rare.Load(); r != nil {
+		r.by = l.by
+	} else if l.by != 0 {
+		s.needs().by = l.by
 	}
-}
-
-// unmarked is the mark of output for which the untaken amount of the client's system has
-// not been queried: that is worth a system call only if the kernel does not accept all of
-// it within StallTimeout, so a client may have twice that.
-const unmarked = math.MaxInt
-
-// add counts bytes that have to be accepted within the running timeout.
-func (s *Session) add(queued int) {
-	if r := s.rare.Load(); r != nil && r.mark != unmarked {
-		r.mark += queued
-	}
-}
-
-// overdue decides about the client when that time is over, and gives one that keeps pace
-// more time.
-func (s *Session) overdue() bool {
-	if !s.keepsPace(&s.needs().mark) {
-		return true
-	}
-	s.deadline(s.cfg.StallTimeout)
-	return false
 }
 
 // patience is how long one wait for the client may take: 0 means no limit, and a negative
@@ -111,7 +77,10 @@ func ask(t time.Time) limit {
 
 // SetReadDeadline implements exchange.Session.
 func (s *Session) SetReadDeadline(t time.Time) {
-	s.w.read = ask(t)
+	w := s.w
+	if w.read = ask(t); w.broken == exchange.ErrTimeout {
+		w.broken = nil // as in net/http, reading goes on
+	}
 	s.conn.SetTimeout(s.patience(&s.w.read)) // a goroutine may be waiting
 }
 

@@ -9,7 +9,9 @@
 //
 // Where RFC 9112 leaves a choice, this package makes the strict one:
 //
-//   - Lines end with CRLF; a bare CR or LF is refused (2.2 would allow LF).
+//   - Lines end with CRLF; a bare CR or LF is refused (2.2 would allow LF). Only the
+//     head with which package net/rpc connects, "CONNECT /path HTTP/1.0" and two LF,
+//     is accepted as a whole: it has no fields, and nothing after it is a request.
 //   - Up to four empty lines before a request are skipped (2.2 asks for one).
 //   - Content-Length is one field with digits alone; repeated ones are refused
 //     even if they agree (6.3 would allow that).
@@ -19,7 +21,9 @@
 //   - HTTP/1.2 to HTTP/1.9 are taken as 1.1, the highest minor version known
 //     (RFC 9110, 2.5). Well-formed versions of another major number get 505, others
 //     400. The preface of HTTP/2, which a session that speaks HTTP/2 recognises
-//     before it asks this package, is refused for its target.
+//     before it asks this package, is accepted as a whole, for handlers that take the
+//     connection over and speak HTTP/2 themselves.
+//   - CONNECT may have a path as its target, as in net/http.
 //   - A request target is VCHAR without '#', and in its query bytes from 0x80 too,
 //     as clients send UTF-8 there; escapes in its path are well-formed, those in its
 //     query are not looked at; absolute forms are http or https and have no userinfo.

@@ -25,6 +25,12 @@ func (s *Session) Quit(fresh bool, _ *buf.Queue) error {
 
 // EOF implements the transport's contract: the peer has sent its last byte.
 func (s *Session) EOF(unread []byte, out *buf.Queue) error {
+	err := s.eof(unread, out)
+	s.retime(out.Len())
+	return err
+}
+
+func (s *Session) eof(unread []byte, out *buf.Queue) error {
 	s.lose(transport.ErrLost)
 	switch {
 	case s.phase == inPush:
@@ -40,40 +46,21 @@ func (s *Session) EOF(unread []byte, out *buf.Queue) error {
 	return s.close()
 }
 
-// Expired implements the transport's contract: the deadline has passed.
-func (s *Session) Expired(out *buf.Queue) error {
-	switch {
-	case s.phase == inPush:
-		return s.expiredPush()
-	case s.phase == inHeld:
-		return s.w.held.expired()
-	case s.phase == inHead && s.w != nil:
-		return s.refuse(out, 408, "request head not complete in time")
-	case s.conn.Pending() == 0:
-		return s.close()
-	case s.owing && !s.overdue():
-		return nil
-	}
-	return s.cut() // a last answer would wait as well
-}
-
 // Drained implements the transport's contract: everything has been sent.
 func (s *Session) Drained() {
-	switch {
-	case s.phase == inPush:
+	switch s.phase {
+	case inPush:
 		s.requestTurn()
-	case s.phase == inHeld:
+	case inHeld:
 		s.w.held.drained()
-	case s.owing && s.Idle():
-		s.owing = false
-		s.deadline(s.cfg.IdleTimeout)
 	}
+	s.retime(0)
 }
 
 // Lost implements the transport's contract: the peer has gone.
 func (s *Session) Lost(err error) {
 	s.lose(err)
-	if s.pushed.Load() {
+	if s.open.Load() == turning {
 		s.requestTurn() // which finds it: see turn
 	}
 }

@@ -21,10 +21,13 @@ func (p *Parser) framing(r *exchange.Request, buf []byte, f exchange.Field) Code
 	case exchange.HeaderConnection:
 		return p.connection(value)
 	case exchange.HeaderExpect:
-		if !equalFold(value, "100-continue") {
-			return ErrExpect // RFC 9110, 10.1.1
+		continues, ok := exchange.Expectations(value)
+		if !ok {
+			return ErrExpect
 		}
-		p.names |= sawContinue
+		if continues {
+			p.names |= sawContinue
+		}
 	case exchange.HeaderTrailer:
 		if announcesFraming(value) {
 			p.names |= sawBadTrailer

@@ -51,11 +51,11 @@ func (s *Session) hold() error {
 	}
 	s.phase = inHeld
 	s.conn.Pause(true)
-	s.deadline(0)
+	s.outlive(&limit{}) // the answer may take as long as it likes
 	if err := s.SendBody(&w.x, nil); err != nil && err != exchange.ErrNoBody {
 		return s.cut()
 	}
-	w.held.open(s.out)
+	w.held.open()
 	return nil
 }
 
@@ -79,14 +79,13 @@ func (s *Session) skipAtHand() bool {
 }
 
 // open lets the answer continue.
-func (h *held) open(out *buf.Queue) {
+func (h *held) open() {
 	r := &h.x.Response
 	h.mute = h.x.Method == exchange.MethodHead
 	h.empty = r.Bodiless && !h.mute
 	if h.room = r.Length; r.Length != exchange.UnknownLength {
 		h.room -= r.Sent
 	}
-	h.s.watch(out.Len())
 	go h.run(h)
 }
 
@@ -147,21 +146,20 @@ func (h *held) flush(out *buf.Queue) error {
 	h.unsent += len(pending) // concurrent readers must not take it for sent
 	h.mu.Unlock()
 	h.put(pending, out)
-	queued := out.Len()
-	h.s.watch(queued)
 	h.mu.Lock()
-	h.unsent = h.s.conn.Pending() + queued
+	h.unsent = h.s.conn.Pending() + out.Len()
 	h.mu.Unlock()
 	h.tell()
+	var err error
 	switch {
 	case aborted:
-		return h.s.abortHeld(out)
+		err = h.s.abortHeld(out)
 	case closed:
-		err := h.s.endHeld(out)
+		err = h.s.endHeld(out)
 		h.lost() // notifies waiting goroutines
-		return err
 	}
-	return nil
+	h.s.retime(out.Len())
+	return err
 }
 
 // put queues a part of the body and frees its memory.
@@ -172,32 +170,6 @@ func (h *held) put(p []byte, out *buf.Queue) {
 		rest = rest[n:]
 	}
 	buf.Put(p)
-}
-
-// watch starts the timeout for the client to accept unsent output of an answer that
-// continues, unless it is running: a client that accepts nothing runs out of time, however
-// often something is sent.
-func (s *Session) watch(queued int) {
-	switch {
-	case s.owing:
-		s.add(queued)
-	case queued+s.conn.Pending() > 0:
-		s.owe(queued)
-	}
-}
-
-// expired decides about the client when the time has passed.
-func (h *held) expired() error {
-	switch s := h.s; {
-	case s.conn.Pending() == 0:
-		s.owing = false
-		s.deadline(0)
-		h.drained()
-	case s.overdue():
-		s.lose(transport.ErrLost)
-		return s.cut()
-	}
-	return nil
 }
 
 // drained runs on the loop when the kernel has accepted everything.
@@ -283,7 +255,8 @@ func (s *Session) endHeld(out *buf.Queue) error {
 		return err
 	}
 	s.conn.Pause(false)
-	return s.rest()
+	s.spareWork()
+	return nil
 }
 
 // abortHeld is abort for a held answer. Nothing may block on the loop: an answer without

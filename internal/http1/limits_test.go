@@ -57,7 +57,8 @@ func TestDefaultLimits(t *testing.T) {
 		{"a huge name", get(strings.Repeat("n", 64<<10) + ": b\r\n"), ErrHeadLarge},
 		{"a huge value", get("A: " + strings.Repeat("v", 64<<10) + "\r\n"), ErrHeadLarge},
 		{"a great value", get("A: " + strings.Repeat("v", 60<<10) + "\r\n"), Complete},
-		{"a huge target", "GET /" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n" + host + "\r\n", ErrTargetLong},
+		{"a long target", "GET /" + strings.Repeat("a", 60<<10) + " HTTP/1.1\r\n" + host + "\r\n", Complete},
+		{"a huge target", "GET /" + strings.Repeat("a", 64<<10) + " HTTP/1.1\r\n" + host + "\r\n", ErrTargetLong},
 		{"a great target", "GET /" + strings.Repeat("a", 8<<10-1) + " HTTP/1.1\r\n" + host + "\r\n", Complete},
 	} {
 		if o := read(exchange.Limits{}, c.in, []int{1000, 5000, 8000, 9000}); o.code != c.want {

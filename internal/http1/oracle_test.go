@@ -28,6 +28,8 @@ const (
 
 var (
 	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~\x80-\xff]+) HTTP/1\.([0-9])\r\n`)
+	oracleBare      = regexp.MustCompile(`^(?:\r\n){0,4}CONNECT ((/` + rePath + `)` + reQuery + `) HTTP/1\.0\n\n`) // of net/rpc
+	oraclePreface   = regexp.MustCompile(`^(?:\r\n){0,4}PRI \* HTTP/2\.0\r\n\r\n`)
 	oracleOrigin    = regexp.MustCompile(`^(/` + rePath + `)` + reQuery + `$`)
 	oracleAbsolute  = regexp.MustCompile(`^(?i:https?)://([^/?]+)((?:/` + rePath + `)?)` + reQuery + `$`)
 	oracleField     = regexp.MustCompile(`^(` + reToken + `):` + reOWS + `((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)` + reOWS + `\r\n`)
@@ -106,6 +108,20 @@ func oracleV6(s string) bool {
 //archtest:long the oracle reads from top to bottom, as the RFC does
 func oracleHead(in string, lim exchange.Limits) (text string, n int, length int64, ok bool) {
 	all := latin(in)
+	if m := oracleBare.FindStringSubmatch(all); m != nil {
+		text = "CONNECT " + m[1] + " path=" + m[2]
+		if strings.Contains(m[1], "?") {
+			text += " query=" + m[3]
+		}
+		text += " host= 1.0 len=0 close"
+		if strings.Contains(m[2], "%") {
+			text += " escaped"
+		}
+		return bytesOf(text), len(bytesOf(m[0])), 0, len(bytesOf(m[1])) <= lim.MaxTargetBytes && len(bytesOf(m[0])) <= lim.MaxHeadBytes
+	}
+	if m := oraclePreface.FindString(all); m != "" {
+		return "other PRI * path=* host= 2.0 len=0 close", len(m), 0, true
+	}
 	m := oracleLine.FindStringSubmatch(all)
 	if m == nil || len(m[1]) > maxMethod || len(bytesOf(m[2])) > lim.MaxTargetBytes {
 		return
@@ -141,13 +157,13 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, length int6
 	}
 	host := strings.Join(hosts, "")
 	path, query, hasQuery := "", "", strings.Contains(target, "?")
-	if method == "CONNECT" {
+	if o := oracleOrigin.FindStringSubmatch(target); o != nil {
+		path, query = o[1], o[2]
+	} else if method == "CONNECT" {
 		if !oracleAuthority(target, true) {
 			return
 		}
 		host = target
-	} else if o := oracleOrigin.FindStringSubmatch(target); o != nil {
-		path, query = o[1], o[2]
 	} else if a := oracleAbsolute.FindStringSubmatch(target); a != nil && oracleAuthority(a[1], false) {
 		host, path, query = a[1], a[2], a[3]
 	} else if method == "OPTIONS" && target == "*" {
@@ -191,9 +207,15 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, length int6
 			tokens[strings.ToLower(strings.Trim(option, " \t"))] = true
 		}
 	}
+	expects := false
 	for _, v := range values["expect"] {
-		if strings.ToLower(v) != "100-continue" {
-			return
+		for _, item := range strings.Split(v, ",") {
+			switch item = strings.Trim(item, " \t"); {
+			case strings.EqualFold(item, "100-continue"):
+				expects = true
+			case item != "":
+				return
+			}
 		}
 	}
 
@@ -203,7 +225,7 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, length int6
 		name string
 	}{
 		{tokens["close"] || minor == "0" && !tokens["keep-alive"], "close"},
-		{minor == "1" && values["expect"] != nil && length != 0, "continue"},
+		{minor == "1" && expects && length != 0, "continue"},
 		{strings.Contains(path, "%"), "escaped"},
 	} {
 		if flag.set {

@@ -13,6 +13,8 @@ const (
 	inMethod         // the rest of a method
 	inTarget         // the rest of a request target
 	inVersion        // the rest of "HTTP/x.y" CRLF
+	inBare           // the rest of a head without fields that is accepted as one text
+	inEnd            // nothing: that was the head
 	inFields         // field lines
 	inError          // nothing: the request was refused
 )
@@ -92,6 +94,9 @@ func (p *Parser) Parse(r *exchange.Request, buf []byte) (n int, code Code) {
 		if code = p.requestLine(r, buf); code != Complete {
 			return 0, p.stop(code, buf)
 		}
+		if p.state == inEnd {
+			return p.end(r, whole), Complete
+		}
 	}
 	if code = p.fields(r, buf); code == Complete {
 		code = p.finish(r)
@@ -99,10 +104,15 @@ func (p *Parser) Parse(r *exchange.Request, buf []byte) (n int, code Code) {
 	if code != Complete {
 		return 0, p.stop(code, buf)
 	}
+	return p.end(r, whole), Complete
+}
+
+// end returns the length of a complete head, and begins the next one.
+func (p *Parser) end(r *exchange.Request, buf []byte) (n int) {
 	n = p.pos
-	r.Head = whole[:n:n]
+	r.Head = buf[:n:n]
 	p.restart()
-	return n, Complete
+	return n
 }
 
 // stop turns NeedMore into a refusal if the limit is reached, and repeats refusals.
@@ -133,7 +143,9 @@ func (p *Parser) requestLine(r *exchange.Request, buf []byte) Code {
 			code = p.target(r, buf)
 		case inVersion:
 			code = p.version(r, buf)
-		case inFields:
+		case inBare:
+			code = p.bare(r, buf)
+		case inFields, inEnd:
 			return Complete
 		default:
 			return p.failed
@@ -270,6 +282,9 @@ func (p *Parser) version(r *exchange.Request, buf []byte) Code {
 	for ; p.pos < len(buf); p.pos++ {
 		c := buf[p.pos]
 		switch i := p.pos - p.mark; {
+		case i == 8 && c == '\n' && r.Method == exchange.MethodConnect && r.Path.Len > 0:
+			p.state = inBare
+			return Complete
 		case i < 5 && c != "HTTP/"[i], i == 6 && c != '.', i == 8 && c != '\r':
 			return ErrVersion
 		case (i == 5 || i == 7) && (c < '0' || c > '9'):
@@ -299,6 +314,36 @@ func (p *Parser) endVersion(r *exchange.Request, minor uint8) {
 	p.pos = p.mark + 10
 	p.line = fieldLine{begin: p.pos, pos: p.pos}
 	p.state = inFields
+}
+
+const (
+	bareRPC     = "HTTP/1.0\n\n"
+	barePreface = "HTTP/2.0\r\n\r\n"
+)
+
+// bare reads the rest of one of the two heads that are not HTTP/1 as RFC 9112 has it, and that are
+// accepted because handlers take over their connection, which serves no other request in any case:
+//
+//   - "CONNECT /path HTTP/1.0" and two bare line feeds: package net/rpc sends nothing else.
+//   - The preface of HTTP/2, "PRI * HTTP/2.0" (RFC 9113, 3.4), for handlers that speak it themselves.
+//
+// No field may follow, so nothing in them can be read in two ways.
+func (p *Parser) bare(r *exchange.Request, buf []byte) Code {
+	rest, version := bareRPC, exchange.HTTP10
+	if r.Method != exchange.MethodConnect {
+		rest, version = barePreface, exchange.HTTP2
+	}
+	n := min(len(buf)-p.mark, len(rest))
+	if string(buf[p.mark:p.mark+n]) != rest[:n] {
+		return ErrVersion
+	}
+	if n < len(rest) {
+		return NeedMore
+	}
+	r.Version, r.Close = version, true
+	p.pos = p.mark + n
+	p.state = inEnd
+	return Complete
 }
 
 // span is the range from begin to end. Heads are limited to less than 2 GiB.

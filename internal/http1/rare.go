@@ -10,7 +10,9 @@ import (
 type rare struct {
 	slot  atomic.Value // for handlers
 	began int64        // when the head began, on the clock's scale; only with a ReadTimeout
-	mark  int          // untaken bytes when the deadline for output began
+	by    int64        // until when the last answer has to be accepted, on the clock's scale; 0 is never
+	until int64        // the end of the time for what the connection waits for
+	mark  int          // bytes that the client had not taken when that time began
 
 	mu   sync.Mutex
 	gone func() // all functions registered with OnGone, until they are called
@@ -21,7 +23,7 @@ type rare struct {
 func (s *Session) needs() *rare {
 	r := s.rare.Load()
 	if r == nil {
-		s.rare.CompareAndSwap(nil, &rare{mark: unmarked})
+		s.rare.CompareAndSwap(nil, new(rare))
 		r = s.rare.Load()
 	}
 	return r
@@ -29,7 +31,7 @@ func (s *Session) needs() *rare {
 
 // spare forgets what nobody needs any more. Between keep-alive requests it would be made anew.
 func (s *Session) spare() {
-	if r := s.rare.Load(); r != nil && r.slot.Load() == nil && r.began == 0 && r.mark == unmarked {
+	if r := s.rare.Load(); r != nil && r.slot.Load() == nil && r.began == 0 && s.waits != forClient {
 		s.rare.Store(nil) // Lost may still hold it: gone is nil
 	}
 }

@@ -33,7 +33,6 @@ func TestMessageRefused(t *testing.T) {
 		{"RFC 9110, 2.5, 7.2 a later minor version needs Host too", "GET / HTTP/1.2\r\n\r\n", ErrHostMissing},
 		{"2.3 space behind", "GET / HTTP/1.1 \r\n" + host + "\r\n", ErrVersion},
 		{"2.3 tab before", "GET /\tHTTP/1.1\r\n" + host + "\r\n", ErrTarget},
-		{"RFC 9113, 3.4 the preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ErrTargetForm},
 		{"TLS on a plain port", "\x16\x03\x01\x02\x00", ErrMethod},
 	})
 }

@@ -52,7 +52,7 @@ func TestRequestLineRefused(t *testing.T) {
 		{"3.2.2 brackets", line("GET http://[::1/"), ErrTargetForm},
 		{"3.2.2 query in place of authority", line("GET http://?q"), ErrTargetForm},
 		{"3.2.3 authority form without CONNECT", line("GET h:80"), ErrTargetForm},
-		{"3.2.3 CONNECT with a path", line("CONNECT /"), ErrTargetForm},
+		{"3.2.3 CONNECT with a query alone", line("CONNECT ?q"), ErrTargetForm},
 		{"3.2.3 CONNECT with a scheme", line("CONNECT http://h:80"), ErrTargetForm},
 		{"3.2.3 CONNECT without a port", line("CONNECT h"), ErrTargetForm},
 		{"3.2.3 CONNECT with an empty port", line("CONNECT h:"), ErrTargetForm},
@@ -129,8 +129,33 @@ func TestRequestLineAccepted(t *testing.T) {
 		{"3.2.2 escapes in host and path", line("GET http://%41/%41"), "GET http://%41/%41 path=/%41 host=%41 1.1 len=0 escaped|Host:h"},
 		{"3.2.2 literal", line("GET http://[::1]:80/"), "GET http://[::1]:80/ path=/ host=[::1]:80" + rest},
 		{"3.2.3", line("CONNECT x.org:443"), "CONNECT x.org:443 path= host=x.org:443" + rest},
+		{"3.2.3 CONNECT with a path, as net/http takes", line("CONNECT /a%20b?q"), "CONNECT /a%20b?q path=/a%20b query=q host=h 1.1 len=0 escaped|Host:h"},
 		{"3.2.3 literal", line("CONNECT [::1]:443"), "CONNECT [::1]:443 path= host=[::1]:443" + rest},
 		{"3.2.4", line("OPTIONS *"), "OPTIONS * path=* host=h" + rest},
+	})
+}
+
+// TestBareHeads accepts the two heads that are not HTTP/1, and nothing that is like them.
+func TestBareHeads(t *testing.T) {
+	checkAcceptances(t, []acceptance{
+		{"net/rpc", "CONNECT /_goRPC_ HTTP/1.0\n\n", "CONNECT /_goRPC_ path=/_goRPC_ host= 1.0 len=0 close"},
+		{"net/rpc with a query", "CONNECT /a?b HTTP/1.0\n\n", "CONNECT /a?b path=/a query=b host= 1.0 len=0 close"},
+		{"preface", "PRI * HTTP/2.0\r\n\r\n", "other PRI * path=* host= 2.0 len=0 close"},
+	})
+	checkRefusals(t, []refusal{
+		{"net/rpc of HTTP/1.1", "CONNECT /a HTTP/1.1\n\n", ErrVersion},
+		{"net/rpc with a field", "CONNECT /a HTTP/1.0\nA: b\n\n", ErrVersion},
+		{"net/rpc, then CRLF", "CONNECT /a HTTP/1.0\n\r\n", ErrVersion},
+		{"net/rpc with CRLF, then LF", "CONNECT /a HTTP/1.0\r\n\n", ErrFieldName},
+		{"bare line feeds after an authority", "CONNECT h:80 HTTP/1.0\n\n", ErrVersion},
+		{"bare line feeds after GET", "GET /a HTTP/1.0\n\n", ErrVersion},
+		{"preface of HTTP/1.1", "PRI * HTTP/1.1\r\n\r\n", ErrVersion},
+		{"preface of HTTP/2.1", "PRI * HTTP/2.1\r\n\r\n", ErrVersion},
+		{"preface with a field", "PRI * HTTP/2.0\r\nHost: h\r\n\r\n", ErrVersion},
+		{"preface with bare line feeds", "PRI * HTTP/2.0\n\n", ErrVersion},
+		{"preface for a path", "PRI / HTTP/2.0\r\n\r\n", ErrVersionUnsupported},
+		{"preface with a query", "PRI *?q HTTP/2.0\r\n\r\n", ErrTargetForm},
+		{"preface in lower case", "pri * HTTP/2.0\r\n\r\n", ErrTargetForm},
 	})
 }
 

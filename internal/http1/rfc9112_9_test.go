@@ -13,7 +13,7 @@ func TestConnectionRefused(t *testing.T) {
 	} {
 		cases = append(cases, refusal{"RFC 9110, 7.6.1 " + v, get("Connection: " + v + "\r\n"), ErrConnection})
 	}
-	for _, v := range []string{"", "200-ok", "100-continue, 100-continue", "100-continue;a=b", "100"} {
+	for _, v := range []string{"200-ok", "100-continue, x", "x,100-continue", "100-continue;a=b", "100-continue 100-continue", "100"} {
 		cases = append(cases, refusal{"RFC 9110, 10.1.1 " + v, get("Expect: " + v + "\r\n"), ErrExpect})
 	}
 	checkRefusals(t, cases)
@@ -50,6 +50,9 @@ func TestConnectionAccepted(t *testing.T) {
 		{"RFC 9110, 7.8 without Upgrade", one("1.1", "upgrade"), start + tail + "upgrade"},
 		{"RFC 9110, 7.8 not in 1.0", "GET / HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", "GET / path=/ host= 1.0 len=0 close|Connection:upgrade|Upgrade:x"},
 		{"RFC 9110, 10.1.1", post("Expect: 100-Continue\r\nContent-Length: 1\r\n", "x"), "POST / path=/ host=h 1.1 len=1 continue|Host:h|Expect:100-Continue|Content-Length:1 => x"},
+		{"RFC 9110, 5.6.1.2 behind", post("Expect: 100-continue,\r\nContent-Length: 1\r\n", "x"), "POST / path=/ host=h 1.1 len=1 continue|Host:h|Expect:100-continue,|Content-Length:1 => x"},
+		{"RFC 9110, 5.6.1.2 ahead", post("Expect: , ,100-continue , 100-continue\r\nContent-Length: 1\r\n", "x"), "POST / path=/ host=h 1.1 len=1 continue|Host:h|Expect:, ,100-continue , 100-continue|Content-Length:1 => x"},
+		{"RFC 9110, 5.6.1.2 nothing else", post("Expect: ,\r\nExpect:\r\nContent-Length: 1\r\n", "x"), "POST / path=/ host=h 1.1 len=1|Host:h|Expect:,|Expect:|Content-Length:1 => x"},
 		{"RFC 9110, 10.1.1 without content", get("Expect: 100-continue\r\n"), start + "|Host:h|Expect:100-continue"},
 		{"RFC 9110, 10.1.1 not in 1.0", "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx", "POST / path=/ host= 1.0 len=1 close|Expect:100-continue|Content-Length:1 => x"},
 	})

@@ -31,12 +31,12 @@ type Session struct {
 	out   *buf.Queue           // of the current feed; nil outside of it
 	phase uint8
 
-	timed   bool // the deadline for a head is running
-	used    bool // a request has arrived
-	yielded bool // the loop was given up on purpose in this feed
-	watched bool // OnGone was called in this exchange
-	owing   bool // the deadline for the client to accept output is running
-	first   bool // nothing has been served in this feed
+	waits   uint8 // what the deadline is for: see awaits
+	early   bool  // it is the time to look whether output was accepted: see retime
+	used    bool  // a request has arrived
+	yielded bool  // the loop was given up on purpose in this feed
+	watched bool  // OnGone was called in this exchange
+	first   bool  // nothing has been served in this feed
 
 	apart uint8 // number of calls that are still to be timed separately
 
@@ -49,8 +49,8 @@ type Session struct {
 	calling bool                // a turn has been requested in this turn
 	push    exchange.Subscriber // writes the answer by turns; nil if none does
 
-	pushed atomic.Bool   // phase is inPush
-	lost   atomic.Uint32 // why: Lost is called by another goroutine
+	open atomic.Uint32 // for other goroutines: see lend
+	lost atomic.Uint32 // why: Lost is called by another goroutine
 }
 
 // A work is the memory for one request. It returns to the pool when the connection is idle.
@@ -81,8 +81,8 @@ var works = sync.Pool{New: func() any { return new(work) }}
 
 // NewSession returns the session of a newly accepted connection.
 func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
-	s := &Session{conn: c, cfg: cfg, timed: true}
-	s.expectHead()
+	s := &Session{conn: c, cfg: cfg}
+	s.retime(0)
 	s.state(exchange.StateNew)
 	return s
 }
@@ -104,6 +104,9 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	s.in, s.out, s.released, s.first = in, out, false, true
 	s.yielded = s.conn.Detached() // then it holds no loop
 	err := s.advance()
+	if err != nil || s.phase != inClose {
+		s.retime(out.Len())
+	}
 	n := len(in)
 	if !s.released {
 		n -= len(s.in)
@@ -118,8 +121,9 @@ func (s *Session) advance() error {
 		var err error
 		switch s.phase {
 		case inHead:
-			if s.crowded() && !s.hasRoom() {
-				return s.rest() // the rest is fed again when all of that is sent
+			if !s.hasRoom() {
+				s.spareWork() // what is left is fed again when all of that is sent
+				return nil
 			}
 			var more bool
 			if more, err = s.head(); more {
@@ -138,41 +142,39 @@ func (s *Session) advance() error {
 		}
 	}
 	if s.phase == inHead && s.w != nil && !s.w.parser.Started() {
-		return s.rest()
+		s.spareWork()
 	}
 	return nil
 }
 
-// crowded reports whether too much output waits, including output from before this feed; a
-// small amount next to that is not worth the query.
-func (s *Session) crowded() bool {
-	n, most := s.out.Len(), s.cfg.HighWater
-	return n > most/2 && n+s.conn.Pending() > most
-}
-
-// hasRoom sends the queued output, as far as the socket accepts it, and reports whether
-// more may follow.
+// hasRoom reports whether another request may be answered. First it sends the answers to earlier
+// ones, as far as the socket accepts them, if they are much, or if nobody would while the handler
+// runs: see lend. If it does not, as much output waits for the client as may.
 func (s *Session) hasRoom() bool {
-	if err := s.conn.Flush(s.out, math.MaxInt, nil); err != nil {
-		return true // the next send finds out
+	n, most := s.out.Len(), s.cfg.HighWater
+	switch {
+	case n == 0:
+		return true
+	case s.cfg.Watched || s.conn.Detached(): // Conn may cut what is queued
+	case n <= most/2 || n+s.conn.Pending() <= most: // little is not worth the query
+		return true
 	}
-	return s.conn.Pending() <= s.cfg.HighWater
+	return s.send() != nil || s.conn.Pending() <= most // the next one finds an error again
 }
 
-// rest releases everything: the connection is idle, or has output that waits for the
-// client.
-func (s *Session) rest() error {
+// send sends the queued output, as far as the socket accepts it.
+func (s *Session) send() error {
+	s.count(s.out.Len())
+	return s.conn.Flush(s.out, math.MaxInt, nil)
+}
+
+// spareWork returns the memory for requests: the connection is idle, or has output that waits for
+// the client.
+func (s *Session) spareWork() {
 	if w := s.w; w != nil {
 		s.w = nil
 		works.Put(w)
 	}
-	if s.conn.Pending() > 0 {
-		s.owe(s.out.Len())
-	} else {
-		s.owing = false
-		s.deadline(s.cfg.IdleTimeout)
-	}
-	return nil
 }
 
 // idle reports that the exchange is over.
@@ -199,7 +201,9 @@ func (s *Session) head() (more bool, err error) {
 	switch {
 	case code == Complete:
 		s.in = s.in[n:]
-		s.timed, s.used = false, true
+		if s.used = true; s.waits != forClient {
+			s.waits = forExchange
+		}
 		return false, s.activate()
 	case code.Refused():
 		if !s.state(exchange.StateActive) {
@@ -207,16 +211,16 @@ func (s *Session) head() (more bool, err error) {
 		}
 		return false, s.refuse(s.out, code.Status(), code.String())
 	}
-	if !s.timed {
-		s.timed = true
-		s.expectHead()
-	}
 	return true, nil
 }
 
 // activate serves the request whose head is complete.
 func (s *Session) activate() error {
+	if s.out.Len() > 0 {
+		s.lend() // before any foreign code
+	}
 	if !s.state(exchange.StateActive) {
+		s.claim()
 		return s.close()
 	}
 	return s.serve()
@@ -230,7 +234,6 @@ func (s *Session) serve() error {
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
 	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
-	s.owing = false
 	s.called()
 	s.limit(w)
 	if x.HasBody() {
@@ -242,6 +245,7 @@ func (s *Session) serve() error {
 		s.serving.Store(true)
 	}
 	s.cfg.Handler.ServeExchange(x)
+	s.claim()
 	w.shared = nil
 	switch {
 	case x.Hijacked:
@@ -287,7 +291,6 @@ func (s *Session) complete() error {
 	switch {
 	case !w.body.Done():
 		s.phase = inSkip
-		s.conn.SetTimeout(s.patience(&w.read))
 		return s.skipRest()
 	case len(w.rest) > 0:
 		s.unread(w)
@@ -303,6 +306,7 @@ func (s *Session) end() (closed bool, err error) {
 	}
 	s.served()
 	s.release()
+	s.outlive(&s.w.write)
 	if x.Request.Close || x.Response.Close || len(s.in) == 0 && len(s.w.rest) == 0 && s.stopping() {
 		return true, s.close()
 	}
@@ -348,11 +352,6 @@ func (s *Session) close() error {
 		err = ErrRefused
 	}
 	s.phase, s.in = inClose, nil
-	queued := 0
-	if s.out != nil {
-		queued = s.out.Len()
-	}
-	s.owe(queued)
 	return err
 }
 

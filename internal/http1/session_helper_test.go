@@ -48,7 +48,7 @@ type memConn struct {
 func newMem(t testing.TB, h exchange.Handler, change ...func(*exchange.Config)) *memConn {
 	cfg := &exchange.Config{
 		Handler: h, HighWater: 64 << 10,
-		HeaderTimeout: time.Hour, StallTimeout: 2 * time.Hour, IdleTimeout: 4 * time.Hour,
+		HeaderTimeout: time.Hour, StallTimeout: 2 * time.Hour, IdleTimeout: 5 * time.Hour,
 	}
 	for _, f := range change {
 		f(cfg)
@@ -222,9 +222,10 @@ func after(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-func (c *memConn) Pause(on bool) { c.paused, c.again = on, c.again || c.paused && !on }
-func (c *memConn) Pending() int  { return c.pending.Len() }
-func (c *memConn) Untaken() int  { return c.pending.Len() }
+func (c *memConn) Pause(on bool)                             { c.paused, c.again = on, c.again || c.paused && !on }
+func (c *memConn) Pending() int                              { return c.pending.Len() }
+func (c *memConn) Watch(w *transport.Watch) *transport.Watch { return w }
+func (c *memConn) Untaken() int                              { return c.pending.Len() }
 func (c *memConn) Close(how transport.Closing) {
 	c.cut = c.cut || how != transport.Orderly
 }

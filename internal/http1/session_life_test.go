@@ -35,14 +35,20 @@ func TestEOF(t *testing.T) {
 	m.want("closed", answer(200, "", "hello"))
 }
 
-// TestDeadlines wants each deadline where it is documented: 1 is for the head, 2
-// for content, 3 for output, 4 for an idle connection.
+// TestDeadlines wants each deadline where it is documented: 1 is for the head, 2 for content, or to
+// look whether output was accepted, and 3 for the rest of an idle connection's time after that.
 func TestDeadlines(t *testing.T) {
 	due := func(m *memConn, want int, when string) {
 		t.Helper()
 		if got := m.due(); got != want {
 			t.Errorf("%s the deadline is number %d, want %d", when, got, want)
 		}
+	}
+	idle := func(m *memConn, when string) {
+		t.Helper()
+		due(m, 2, when)
+		m.expire()
+		due(m, 3, when+", a little later,")
 	}
 	m := newMem(t, handlers)
 	due(m, 1, "after accept")
@@ -52,7 +58,7 @@ func TestDeadlines(t *testing.T) {
 		t.Error("the first byte moves the deadline, which counts from accept")
 	}
 	m.send(req("GET", "/text", "")[4:])
-	due(m, 4, "between requests")
+	idle(m, "between requests")
 	m.send("G")
 	due(m, 1, "within a head")
 	m.deadline = first
@@ -65,7 +71,7 @@ func TestDeadlines(t *testing.T) {
 	m.send(req("POST", "/text", "Content-Length: 10\r\n")[3:])
 	due(m, 2, "while content is skipped")
 	m.send("0123456789")
-	due(m, 4, "when it has been skipped")
+	due(m, 5, "when it has been skipped")
 
 	read := pathHandler{"echo": func(x *exchange.Exchange) {
 		if _, err := x.Session.ReadBody(x, make([]byte, 1)); err != nil {
@@ -81,10 +87,12 @@ func TestDeadlines(t *testing.T) {
 	}}
 	m = newMem(t, read)
 	m.send(req("POST", "/echo", "Content-Length: 1\r\n"), "x")
-	due(m, 4, "after that")
+	idle(m, "after that")
 	none := newMem(t, handlers, func(c *exchange.Config) { c.HeaderTimeout, c.IdleTimeout = 0, 0 })
 	due(none, 0, "without any")
 	none.send(req("GET", "/text", ""))
+	due(none, 2, "without any, with an answer that may not have been accepted,")
+	none.expire()
 	due(none, 0, "without any, idle")
 }
 
@@ -95,6 +103,8 @@ func TestExpired(t *testing.T) {
 	m.want("closed", "")
 
 	m = newMem(t, handlers).send(req("GET", "/text", ""))
+	m.expire() // it was accepted
+	m.want("idle", answer(200, "", "hello"))
 	m.expire()
 	m.want("closed", answer(200, "", "hello"))
 
@@ -112,8 +122,8 @@ func TestSlowReader(t *testing.T) {
 	m := newMem(t, handlers)
 	m.stuck = true
 	m.send(req("GET", "/text", ""))
-	if m.due() != 4 {
-		t.Errorf("deadline %d when an answer has been written, want idle's", m.due())
+	if m.due() != 2 {
+		t.Errorf("deadline %d when an answer has been written, want that for output", m.due())
 	}
 	m.send(req("GET", "/text", ""))
 	if m.due() != 2 {
@@ -121,11 +131,13 @@ func TestSlowReader(t *testing.T) {
 	}
 	m.unstick()
 	m.want("idle", strings.Repeat(answer(200, "", "hello"), 2))
-	if m.due() != 4 {
+	if m.due() != 5 {
 		t.Errorf("deadline %d when the client has taken all, want idle's", m.due())
 	}
 	m.stuck = true
 	m.send(req("GET", "/text", ""))
+	m.expire() // its time begins
+	m.want("idle", strings.Repeat(answer(200, "", "hello"), 2))
 	m.expire()
 	if m.state() != "cut" {
 		t.Errorf("a client that takes nothing is %s", m.state())

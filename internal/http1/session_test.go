@@ -249,9 +249,17 @@ func TestCut(t *testing.T) {
 	newMem(t, h).send(req("GET", "/longpieces", "")).want("idle", answer(200, "", "abc"))
 }
 
+// standing are handlers that answer as http.Handlers do, without a look at the content.
+var standing = pathHandler{
+	"text":   handlers["text"],
+	"stands": func(x *exchange.Exchange) { x.Stands = true; handlers["text"](x) },
+	"closes": func(x *exchange.Exchange) { x.Stands, x.Response.Close = true, true; handlers["text"](x) },
+	"begins": func(x *exchange.Exchange) { x.Stands = true; sent(x.Session.SendBody(x, []byte("hello"))) },
+}
+
 // TestUnreadContent skips what is little and closes on what is much.
 func TestUnreadContent(t *testing.T) {
-	const size = skipMost
+	const size = skipMost - 1 // as in net/http
 	body := strings.Repeat("x", size)
 	post := func(n int) string { return req("POST", "/text", fmt.Sprintf("Content-Length: %d\r\n", n)) }
 	two := strings.Repeat(answer(200, "", "hello"), 2)
@@ -263,6 +271,33 @@ func TestUnreadContent(t *testing.T) {
 	two = answer(200, "", "x") + answer(200, "", "hello")
 	newMem(t, handlers).send(chunked, fmt.Sprintf("%x\r\n", size/2), body[:size/2], "\r\n0\r\n\r\n", behind).want("idle", two)
 	newMem(t, handlers).send(chunked, fmt.Sprintf("%x\r\n", size+readAhead), body+body[:readAhead], "\r\n", behind).want("refused", answer(200, closes, "x"))
+}
+
+// TestAnswerWaits has the answer of an http.Handler wait for content that it has left
+// unread, so that its client has sent all of it when it is answered. What the answer says
+// about content that ends early tells whether the session waited for it.
+func TestAnswerWaits(t *testing.T) {
+	post := func(path string, n int, lines string) string {
+		return req("POST", path, fmt.Sprintf("Content-Length: %d\r\n%s", n, lines)) + "ab"
+	}
+	for name, c := range map[string]struct{ in, state, want string }{
+		"http.Handler":          {post("/stands", 5, ""), "refused", answer(200, closes, "hello")},
+		"native handler":        {post("/text", 5, ""), "open", answer(200, "", "hello")},
+		"as much as is skipped": {post("/stands", skipMost+2, ""), "refused", answer(200, closes, "hello")},
+		"more than is skipped":  {post("/stands", skipMost+3, ""), "refused", answer(200, closes, "hello")},
+		"client closes":         {post("/stands", 5, closes), "refused", answer(200, closes, "hello")},
+		"handler closes":        {post("/closes", 5, ""), "refused", answer(200, closes, "hello")},
+		"client expects 100":    {post("/stands", 5, "Expect: 100-continue\r\n"), "refused", answer(200, closes, "hello")},
+		"answer has begun":      {post("/begins", 5, ""), "open", chunkedHead + "5\r\nhello\r\n0\r\n\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			newMem(t, standing).send(c.in).want(c.state, c.want)
+		})
+	}
+	whole := post("/stands", 5, "")
+	two := answer(200, "", "hello") + answer(200, "", "hello")
+	newMem(t, standing).send(whole+"cde"+behind).want("idle", two)
+	newMem(t, standing).send(whole, "cd", "e", behind).want("idle", two)
 }
 
 // TestReadAhead gives back what was read behind chunked content.
@@ -319,7 +354,7 @@ func TestRefusals(t *testing.T) {
 		strings.Repeat("M", 40) + " / HTTP/1.1\r\n", "GET / HTTP/2.0\r\n", "\r\n\r\n\r\n\r\n\r\n", "GET / HTTP/1.1\r\rA",
 		req("GET", "/text", "A: b\r\n c\r\n"), req("GET", "/text", "A : b\r\n"), req("GET", "/text", "A: \x00\r\n"),
 		req("GET", "/text", strings.Repeat("A: b\r\n", 200)), req("GET", "/text", "A: "+strings.Repeat("b", 70000)+"\r\n"),
-		"GET /" + strings.Repeat("a", 9000) + " HTTP/1.1\r\n", "GET / HTTP/1.1\r\n\r\n", req("GET", "/text", host), "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+		"GET /" + strings.Repeat("a", 70000) + " HTTP/1.1\r\n", "GET / HTTP/1.1\r\n\r\n", req("GET", "/text", host), "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
 		req("POST", "/text", "Content-Length: +1\r\n"), req("POST", "/text", "Content-Length: 1\r\nContent-Length: 1\r\n"),
 		req("POST", "/text", "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), req("POST", "/text", "Transfer-Encoding: chunked, chunked\r\n"),
 		req10("POST", "/text", "Transfer-Encoding: chunked\r\n"), req("POST", "/text", "Transfer-Encoding: gzip\r\n"),

@@ -47,6 +47,7 @@ func (s *Session) SendBody(x *exchange.Exchange, p []byte) error {
 
 // begin sends the head of an answer whose body follows piece by piece.
 func (s *Session) begin(x *exchange.Exchange) error {
+	s.claim()
 	r := &x.Response
 	switch {
 	case r.Hijacked:
@@ -124,14 +125,14 @@ func (s *Session) room(x *exchange.Exchange, n int64) (send bool, err error) {
 
 // SendFile implements exchange.Session.
 func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) error {
+	if n > filePiece && x.Method != exchange.MethodHead {
+		s.Detach() // a millisecond or more of copying, even for a client that accepts all at once
+	}
 	if err := s.SendBody(x, nil); err != nil || n <= 0 {
 		return err
 	}
 	if send, err := s.room(x, n); !send {
 		return err
-	}
-	if n > filePiece {
-		s.Detach() // a millisecond or more of copying, even for a client that accepts all at once
 	}
 	r := &x.Response
 	for n > 0 {
@@ -157,15 +158,18 @@ func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 // client does not accept them in time, the answer is lost.
 func (s *Session) flush(most int) error {
 	w := s.w
+	s.claim()
 	if w.failed != nil {
 		s.out.Reset()
 		return w.failed
 	}
 	before, began := s.conn.Detached(), clock.Refresh()
 	defer s.transferred(before, began)
-	mark := 0
-	if queued := s.out.Len(); queued+s.conn.Pending() > most {
+	mark, queued := 0, s.out.Len()
+	s.count(queued)
+	if queued+s.conn.Pending() > most {
 		mark = s.conn.Untaken() + queued // the client may have to be waited for
+		s.waits = forExchange            // here
 	}
 	for {
 		patience := s.patience(&w.write)
@@ -252,6 +256,7 @@ func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
 	case status == 100:
 		s.w.asked = true
 	}
+	s.claim()
 	b := appendStatusLine(s.out.Tail(s.headSize(x)), status)
 	for i := range x.Lines {
 		b = appendLine(b, x.Lines[i].Name, x.Lines[i].Value)
@@ -269,8 +274,10 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	if len(s.w.rest) > 0 {
 		unread = s.w.rest
 	}
+	if err := s.flush(0); err != nil {
+		return nil, err
+	}
 	before := s.conn.Detached()
-	s.conn.SetWriteTimeout(max(s.cfg.WriteTimeout, 0))
 	c, err := s.conn.Hijack(unread, s.out)
 	s.waited(before)
 	if err != nil {
@@ -285,6 +292,9 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 // Detach implements exchange.Session.
 func (s *Session) Detach() {
 	before := s.conn.Detached()
+	if s.claim(); !before && s.out.Len() > 0 {
+		_ = s.send() // an error is found again
+	}
 	s.conn.Detach()
 	s.waited(before)
 }

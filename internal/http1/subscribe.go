@@ -80,8 +80,8 @@ func (s *Session) subscribe() error {
 	s.spare()
 	s.phase = inPush
 	s.conn.Pause(true)
-	s.deadline(0)
-	s.pushed.Store(true)
+	s.outlive(&limit{})
+	s.open.Store(turning)
 	return s.turn()
 }
 
@@ -93,11 +93,12 @@ func (s *Session) Turn(out *buf.Queue) error {
 	s.out = out
 	err := s.turn()
 	s.out = nil
+	s.retime(out.Len())
 	return err
 }
 
 // turn lets the subscriber write. Lost first notes that the client has gone and then looks
-// at pushed, subscribe does it in the reverse order: so at least one of them sees the other.
+// at open, subscribe does it in the reverse order: so at least one of them sees the other.
 func (s *Session) turn() error {
 	switch s.lost.Load() {
 	case byPeer:
@@ -107,7 +108,6 @@ func (s *Session) turn() error {
 	}
 	s.calling = false
 	verdict := s.push.Turn()
-	s.watch(s.out.Len())
 	switch verdict {
 	case exchange.End:
 		return s.endPush()
@@ -132,7 +132,8 @@ func (s *Session) endPush() error {
 		return err
 	}
 	s.conn.Pause(false)
-	return s.rest()
+	s.spareWork()
+	return nil
 }
 
 // cutPush ends the response in such a way that the client can tell that it is incomplete.
@@ -146,23 +147,9 @@ func (s *Session) cutPush(err error) error {
 
 // endTurns tells the subscriber that it is gone.
 func (s *Session) endTurns(err error) {
-	s.pushed.Store(false)
+	s.open.Store(nothing)
 	s.phase = inClose
 	s.unsubscribe(err)
-}
-
-// expiredPush decides about the client when the time for it to accept output has passed.
-func (s *Session) expiredPush() error {
-	switch {
-	case s.conn.Pending() == 0:
-		s.owing = false
-		s.deadline(0)
-		return nil
-	case !s.overdue():
-		return nil
-	}
-	s.endTurns(exchange.ErrTimeout)
-	return s.cut()
 }
 
 // requestTurn makes the loop call Turn. It fails only if the connection is gone, which

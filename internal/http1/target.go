@@ -66,6 +66,7 @@ func (p *Parser) endTarget(r *exchange.Request, buf []byte) Code {
 	p.state = inVersion
 	path := begin
 	switch {
+	case buf[begin] == '/': // with CONNECT too, as net/rpc has it
 	case r.Method == exchange.MethodConnect:
 		if !exchange.ValidAuthority(buf[begin:end], true) {
 			return ErrTargetForm
@@ -73,7 +74,10 @@ func (p *Parser) endTarget(r *exchange.Request, buf []byte) Code {
 		r.Authority = r.Target
 		p.names |= hostInTarget
 		return Complete
-	case buf[begin] == '/':
+	case string(buf[begin:end]) == "*" && string(r.RawMethod.In(buf)) == "PRI":
+		r.Path = r.Target
+		p.state = inBare
+		return Complete
 	case end-begin == 1 && buf[begin] == '*' && r.Method == exchange.MethodOptions:
 		r.Path = r.Target
 		return Complete

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // times are the durations of the calls of one feed, in nanoseconds on the clock's scale. A
@@ -16,6 +17,7 @@ type times struct {
 	stretch int64 // the longest stretch of the call so far
 	spent   int64 // sum of all stretches
 	reads   uint8 // reads of content on the loop, counted up to fewReads+1
+	watched bool  // a Watch is named
 	unknown bool  // the clock was not read around all of them
 }
 
@@ -83,12 +85,21 @@ func (s *Session) Stretch() time.Duration {
 	return time.Duration(longest)
 }
 
+// Watch implements exchange.Session.
+func (s *Session) Watch(w *learn.Watch) {
+	if !s.yielded && !s.w.several {
+		s.conn.Watch(w)
+		s.w.watched = w != nil
+	}
+}
+
 // Held implements exchange.Session. The clock is read once for a request that arrived
 // alone. For requests that arrive together it is read for each one only for a while after
 // all of them together took long.
 func (s *Session) Held() time.Duration {
 	w := s.w
-	if s.yielded {
+	told := w.watched && s.conn.Watch(nil) == nil
+	if w.watched = false; told || s.yielded {
 		return 0
 	}
 	if w.several || len(s.in) > 0 {

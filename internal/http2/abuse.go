@@ -7,10 +7,14 @@ const (
 	costAnswer = 2  // answered by a frame of ours
 	costReset  = 10 // a stream that was opened for nothing; also one that we had to reset
 
+	windowsPoint = 4 // streams whose windows SETTINGS change for a point
+
 	gainExchange = 10  // a response was completed
 	gainBytes    = 256 // bytes of content, either way, that give a point back
 
 	maxPoints = 4000
+
+	workBytes = 64 // bytes of a head that are as much work as a frame, at most
 )
 
 // abuse counts what a connection costs beyond what it achieves: floods of PING, SETTINGS,
@@ -42,16 +46,6 @@ func (s *Session) moved(n int) {
 	s.credit.bytes += n
 	s.gain(s.credit.bytes / gainBytes)
 	s.credit.bytes %= gainBytes
-}
-
-// spendData counts a DATA frame. Small pieces are normal for a stream of messages, empty
-// ones are not unless they end it.
-func (s *Session) spendData(n int, end bool) error {
-	s.moved(n)
-	if n > 0 || end {
-		return nil
-	}
-	return s.spend(costAnswer)
 }
 
 // spendWindow counts a WINDOW_UPDATE: small ones cost more than what they let us send.

@@ -182,24 +182,3 @@ func overrun(p *peer) {
 	}
 	p.wait("the connection ends", func() bool { return len(p.gone) > 0 })
 }
-
-// TestGrown wants windows to grow only as far as the server's share allows, and what they have
-// taken to be given back when the connection ends.
-func TestGrown(t *testing.T) {
-	for _, c := range []struct{ taken, window int64 }{
-		{0, maxConnWindow},
-		{maxGrown - connWindow, 2 * connWindow},
-		{maxGrown, connWindow},
-	} {
-		counters := new(exchange.StreamCounters)
-		counters.Grown.Store(c.taken)
-		p := newPeer(t, 3, routes{}, func(c *exchange.Config) { c.Streams = counters })
-		overrun(p)
-		p.wantGone(FlowControlError)
-		if p.s.window != c.window {
-			t.Errorf("with %d bytes taken the window grows to %d, want %d", c.taken, p.s.window, c.window)
-		}
-		p.close()
-		p.wait("all is given back", func() bool { return counters.Grown.Load() == c.taken })
-	}
-}

@@ -71,7 +71,7 @@ func (st *stream) endBody() {
 				(r.Length == exchange.UnknownLength || r.Sent == r.Length)
 			p = st.emit(p, last)
 		}
-		st.queue.Ref(p) // it stays with the exchange until it is sent
+		st.queue.Keep(p) // it stays with the exchange until it is sent
 	}
 	if r.Length != exchange.UnknownLength && r.Sent != r.Length && !r.Bodiless {
 		st.broken()
@@ -111,6 +111,14 @@ func (s *Session) refuse(st *stream, status int) error {
 	s.refused(status, reasons[status])
 	st.over()
 	return s.spend(costReset)
+}
+
+// refuseMalformed answers a malformed request, and resets its stream. The answer is allowed (RFC 9113,
+// 8.1.1), and it matters: without one, Go's client repeats the request again and again.
+func (s *Session) refuseMalformed(st *stream) error {
+	st.sendBlock(400, []exchange.Line{{Name: "Date", Value: string(clock.Date())}}, false)
+	s.refused(400, reasons[400])
+	return s.discard(st, ProtocolError)
 }
 
 // answerError answers with a reason as text.
@@ -172,9 +180,12 @@ func (st *stream) sendHead(length int64, end bool) {
 	if end {
 		st.sentEnd = true
 	}
+	if r.Close { // "Connection: close": the client learns at once that its next request needs another one
+		s.goAway(s.lastID, NoError)
+	}
 }
 
-// sendBlock sends an informational head.
+// sendBlock sends an informational head, or one that a reset follows.
 func (st *stream) sendBlock(status int, lines []exchange.Line, end bool) {
 	h := st.beginBlock(end)
 	h.b = st.s.encoder.Status(h.b, status)

@@ -2,7 +2,6 @@ package http2
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/redline-go/redline/internal/buf"
 )
@@ -11,10 +10,10 @@ import (
 // if it turns out to be too long: each line may change the compression state.
 type block struct {
 	open   bool
-	timed  bool // the deadline for it is running
 	ended  bool // HEADERS had END_STREAM
 	stream uint32
 	data   []byte
+	by     int64 // when it has to be complete, on the clock's scale; 0 until that is known
 }
 
 // headers begins a header block: a request, or the trailers of one (RFC 9113, 6.2).
@@ -97,14 +96,11 @@ func (s *Session) continuation(f *frame, more bool) error {
 
 // endBlock processes a whole header block.
 func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
-	if st := s.stream(id); st != nil {
+	if st := s.stream(id); st != nil && !st.reset {
 		return s.trailers(st, data, end)
 	}
 	if id <= s.lastID {
-		if !slices.Contains(s.resets[:], id) {
-			return connError{StreamClosed, "HEADERS on a stream that has ended"}
-		}
-		return s.ignore(data) // trailers that were in transit when we reset it
+		return s.lateBlock(id, data, end)
 	}
 	s.lastID, s.used = id, true
 	st := newStream(s, id)
@@ -115,7 +111,7 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return connError{CompressionError, err.Error()}
 	case s.going:
 		st.release()
-		s.forgo(id)
+		s.endings.add(id, streamWindow, s.maxStreams())
 		return s.spend(costReset) // beyond the last stream that we have announced (RFC 9113, 6.8)
 	}
 	st.remoteEnd = end
@@ -124,19 +120,22 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 	case s.open > s.maxStreams():
 		s.counters.Refused.Add(1)
 		return s.discard(st, RefusedStream)
+	case code == crowded || !end && !s.promise():
+		return s.crowd(st)
 	case code == malformed:
-		return s.discard(st, ProtocolError)
+		return s.refuseMalformed(st)
 	case code != 0:
 		return s.refuse(st, int(code))
 	}
 	if status := st.announce(end); status == malformed {
-		return s.discard(st, ProtocolError)
+		return s.refuseMalformed(st)
 	} else if status != 0 {
 		return s.refuse(st, int(status))
 	}
 	st.prioritise()
 	if !end {
 		st.anticipate()
+		s.widen()
 	}
 	if !end && more {
 		s.deferred = append(s.deferred, st) // its content may be at hand
@@ -144,15 +143,6 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return nil
 	}
 	return s.serve(st)
-}
-
-// ignore decodes a header block only to keep the compression state.
-func (s *Session) ignore(data []byte) error {
-	_, fields, _, err := s.decoder.Decode(data, nil, s.fields[:0], 0, 0)
-	if s.fields = fields; err != nil {
-		return connError{CompressionError, err.Error()}
-	}
-	return s.spend(costAnswer)
 }
 
 // serveDeferred serves the requests that waited for the end of the input.

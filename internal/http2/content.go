@@ -13,14 +13,12 @@ const (
 	streamWindow    = 64 << 10
 	maxStreamWindow = 1 << 20
 
-	// connWindow is the same for all requests on a connection: it bounds memory. When half of it
-	// is content that is not read, it grows, up to maxConnWindow, so that a few uploads that
-	// nobody reads do not stop others.
-	connWindow    = 1 << 20
+	// connWindow is the same for all requests on a connection: what RFC 9113, 6.9.2 gives to every
+	// client. When a client has used half of its window, it doubles, up to maxUnread if the requests
+	// can make use of so much, and to maxConnWindow if handlers read a lot.
+	connWindow    = defaultWindow
+	maxUnread     = 1 << 20
 	maxConnWindow = 4 << 20
-
-	// maxGrown is how much the windows of all connections of a server may grow in total.
-	maxGrown = 256 << 20
 
 	// paceContent is what a client has to send of its content within each StallTimeout of
 	// waiting, unless less remains.
@@ -33,6 +31,11 @@ func (st *stream) receive(p []byte, size int64, end bool) error {
 	if st.room -= size; st.room < 0 {
 		s.giveBack(size)
 		return s.resetStream(st, FlowControlError)
+	}
+	if len(p) == 0 && !end { // small pieces are normal for a stream of messages, empty ones are not
+		if err := s.spend(costAnswer); err != nil {
+			return err
+		}
 	}
 	st.received += int64(len(p))
 	if bad := st.announced != exchange.UnknownLength &&
@@ -49,7 +52,9 @@ func (st *stream) receive(p []byte, size int64, end bool) error {
 		st.tooLong = true
 		s.giveBack(int64(len(p)))
 	case len(p) > 0:
+		s.moved(len(p))
 		st.keepContent(p)
+		s.widen()
 	}
 	st.readLimit.progress(len(p), paceContent)
 	st.notify()
@@ -92,7 +97,7 @@ func (st *stream) anticipate() {
 	if st.announced != exchange.UnknownLength && st.announced <= streamWindow {
 		return
 	}
-	if more := s.borrow(min(s.usual-st.window, maxConnWindow/2-s.grown)); more > 0 {
+	if more := s.borrow(min(s.usual-st.window, maxConnWindow/2-s.grown), maxShare); more > 0 {
 		st.extend(more)
 	}
 }
@@ -115,48 +120,48 @@ func (st *stream) grow() int64 {
 		return 0
 	}
 	st.passed = 0
-	return st.s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-st.s.grown))
+	return st.s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-st.s.grown), maxShare)
 }
 
-// borrow takes n bytes from what the windows of the server may grow by, if they are left.
-func (s *Session) borrow(n int64) int64 {
-	if n <= 0 {
-		return 0
-	}
-	if s.counters.Grown.Add(n) > maxGrown {
-		s.counters.Grown.Add(-n)
-		return 0
-	}
-	return n
+// useful is how large a window of the connection its streams can make use of.
+func (s *Session) useful() int64 {
+	each := min(int64(s.open-1)*streamWindow, maxUnread-connWindow)
+	return min(connWindow+max(each, 0)+2*s.grown, maxConnWindow)
 }
 
-// widen enlarges the window of the connection if half of it is content that is not read, or if
-// its streams can make no use of theirs.
+// widen enlarges the window of the connection if its client has used half of it, and its streams
+// can make use of more.
 func (s *Session) widen() {
-	if s.window >= maxConnWindow || s.unread() <= s.window/2 && 2*s.grown <= s.window {
+	if s.room >= s.window/2 {
 		return
 	}
-	more := s.borrow(min(s.window, maxConnWindow-s.window))
-	s.window += more
-	s.owed += more
-	s.giveBack(0)
+	most := int64(maxShare)
+	if s.unread() > s.window/2 {
+		most = shareUnread
+	}
+	if more := s.borrow(min(s.window, s.useful()-s.window), most); more > 0 {
+		s.window += more
+		s.owed += more
+		s.giveBack(0)
+	}
 }
 
 // unread is how much content of the connection has come that was not consumed.
 func (s *Session) unread() int64 { return s.window - s.room - s.owed }
 
-// giveBack returns n bytes to the window of the connection, and what it does not need any more
-// to the server's share.
+// giveBack returns n bytes to the window of the connection, unless the window is larger than its
+// streams can make use of.
 func (s *Session) giveBack(n int64) {
 	s.owed += n
 	if s.closed {
 		return
 	}
-	if spare := s.window - max(connWindow, 2*s.grown); spare > 0 && s.unread() < connWindow/4 {
-		spare = min(spare, s.owed)
+	if spare := min(s.window-max(s.useful(), connWindow), s.owed); spare > 0 {
 		s.owed -= spare
 		s.window -= spare
-		s.counters.Grown.Add(-spare)
+		if s.promised {
+			s.repay(spare)
+		}
 	}
 	if s.owed == 0 || s.owed < s.window/4 && s.owed <= s.room {
 		return
@@ -214,13 +219,12 @@ func (st *stream) ask() {
 // trailers takes the fields that follow the content (RFC 9113, 8.1).
 func (s *Session) trailers(st *stream, data []byte, end bool) error {
 	lim := s.limits()
-	text, fields, over, err := s.decoder.Decode(data, nil, s.fields[:0], lim.MaxTrailerBytes, lim.MaxFields)
+	text, fields, over, err := s.decoder.Decode(data, nil, s.fields[:0], min(honest(len(data), lim.MaxFields), lim.MaxTrailerBytes), lim.MaxFields)
 	s.fields = fields
+	s.work += len(text)/workBytes + len(fields)
 	switch {
 	case err != nil:
 		return connError{CompressionError, err.Error()}
-	case st.reset:
-		return s.afterEnd(st.id, StreamClosed)
 	case st.remoteEnd:
 		return s.resetStream(st, StreamClosed)
 	case !end || over:
@@ -242,8 +246,10 @@ func (s *Session) trailers(st *stream, data []byte, end bool) error {
 			t.fields = append(t.fields, exchange.Field{Name: span(f.Name), Value: span(f.Value), ID: id})
 		}
 	}
-	t.text, st.ended = text, t
 	st.remoteEnd = true
+	if !st.unwanted {
+		t.text, st.ended = text, t
+	}
 	st.notify()
 	return nil
 }

@@ -52,8 +52,8 @@ func TestWindows(t *testing.T) {
 	if first := upload(p, 5, streamWindow, "content-length", "65536"); first != streamWindow {
 		t.Errorf("a small upload begins with a window of %d", first)
 	}
-	if n := counters.Grown.Load(); n != p.s.window-connWindow {
-		t.Errorf("%d bytes remain borrowed, want %d of the connection", n, p.s.window-connWindow)
+	if n := counters.Borrowed.Load(); n != 0 {
+		t.Errorf("%d bytes remain borrowed", n)
 	}
 	p.headers(7, false, request("POST", "/leave")...)
 	p.data(7, false, strings.Repeat("x", 1000))
@@ -62,36 +62,44 @@ func TestWindows(t *testing.T) {
 		t.Errorf("after content that nobody has read an upload begins with a window of %d", first)
 	}
 	p.close()
-	if n := counters.Grown.Load(); n != 0 {
+	if n := counters.Borrowed.Load(); n != 0 {
 		t.Errorf("%d bytes remain borrowed", n)
 	}
 }
 
-// TestWindowsShared has uploads that nobody reads take nearly all of the connection's window, which
-// cannot grow: another one continues with what is left.
+// TestWindowsShared has uploads that nobody reads take nearly all of the largest window that they can
+// make the connection have: another one continues with what is left.
 func TestWindowsShared(t *testing.T) {
 	release := make(chan struct{})
-	counters := new(exchange.StreamCounters)
-	counters.Grown.Store(maxGrown)
-	p := newPeer(t, 6, routes{
-		"/read": func(x *exchange.Exchange) { _, _ = content(x) },
-		"/stay": func(x *exchange.Exchange) {
-			x.Session.Detach()
-			<-release
-		},
-	}, func(c *exchange.Config) { c.Streams = counters })
+	p := newPeer(t, 6, readOrStay(release))
 	id := uint32(1)
-	for range connWindow/streamWindow - 1 {
+	for range maxUnread/streamWindow - 1 {
 		p.headers(id, false, request("POST", "/stay")...).run()
-		for range streamWindow / defaultMaxFrame {
-			p.data(id, false, strings.Repeat("x", defaultMaxFrame)).run()
-		}
+		p.fill(id)
 		id += 2
 	}
 	upload(p, id, 1<<20)
 	close(release)
 	p.close()
-	if n := counters.Grown.Load(); n != maxGrown {
-		t.Errorf("%d bytes more are borrowed at the end", n-maxGrown)
+}
+
+// TestWindowsTaken has an upload that nobody reads take the whole window of a connection of a server
+// that has no memory for more: another one waits for its end.
+func TestWindowsTaken(t *testing.T) {
+	release := make(chan struct{})
+	p := newPeer(t, 7, readOrStay(release), borrows(new(exchange.StreamCounters), maxShare))
+	p.headers(1, false, request("POST", "/stay")...).run()
+	p.fill(1)
+	p.headers(3, false, request("POST", "/read")...).run()
+	if p.s.window != connWindow {
+		t.Errorf("the window is %d", p.s.window)
 	}
+	close(release)
+	upload(p, 5, 1<<20)
+	p.close()
+}
+
+// readOrStay reads content, or stays.
+func readOrStay(release <-chan struct{}) routes {
+	return routes{"/read": func(x *exchange.Exchange) { _, _ = content(x) }, "/stay": staying(release)}
 }

@@ -3,6 +3,7 @@ package http2
 import (
 	"bytes"
 
+	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http2/hpack"
 )
@@ -11,8 +12,13 @@ import (
 // of the answer.
 type verdict int
 
-// malformed is the verdict for a request that violates RFC 9113, 8: its stream is reset.
-const malformed verdict = -1
+const (
+	// malformed is the verdict for a request that violates RFC 9113, 8: its stream is reset after
+	// an answer.
+	malformed verdict = -1
+	// crowded is the verdict for one whose memory is taken by others: its client may send it again.
+	crowded verdict = -2
+)
 
 // Pseudo-header fields, as bits (RFC 9113, 8.3.1; RFC 8441, 4).
 const (
@@ -45,9 +51,15 @@ func pseudo(name []byte) int {
 func (st *stream) head(data []byte) (verdict, error) {
 	s, r, lim := st.s, &st.x.Request, st.s.limits()
 	r.Reset()
+	most := min(honest(len(data), lim.MaxFields), lim.MaxHeadBytes)
+	if len(data) > keptText/2 { // how long the text is going to be is not known yet
+		st.text = buf.Get(most)
+		defer st.fit()
+	}
 	var over bool
 	var err error
-	st.text, s.fields, over, err = s.decoder.Decode(data, st.text[:0], s.fields[:0], lim.MaxHeadBytes, lim.MaxFields+numPseudo)
+	st.text, s.fields, over, err = s.decoder.Decode(data, st.text[:0], s.fields[:0], most, lim.MaxFields+numPseudo)
+	s.work += len(st.text)/workBytes + len(s.fields)
 	if err != nil {
 		return 0, err
 	}
@@ -59,11 +71,33 @@ func (st *stream) head(data []byte) (verdict, error) {
 		return v, nil
 	}
 	if p.cookies > 1 {
-		st.joinCookies()
+		p.joinCookies()
+	}
+	if !st.hold() {
+		return crowded, nil
 	}
 	r.Head = st.text
-	return p.finish()
+	v, err := p.finish()
+	if v == 0 && p.unmet {
+		v = 417 // only now: a request that is malformed is answered as such
+	}
+	return v, err
 }
+
+// fit moves the text of a large head from pooled memory into as much as it needs.
+func (st *stream) fit() {
+	pooled := st.text
+	if st.text = nil; st.x.Head != nil {
+		st.text = append(st.text, pooled...)
+		st.x.Head = st.text
+	}
+	buf.Put(pooled)
+}
+
+// honest is how long a head can be whose block has n bytes, unless it says the same again and
+// again: a byte of the block may stand for a line of the table (RFC 7541, 6.1), but for each only
+// once. Huffman codes have at least five bits, and names that the block repeats are short.
+func honest(n, fields int) int { return 2*n + defaultPeerTable + 32*min(n, fields) }
 
 // numPseudo is the number of fields of a head that are not field lines.
 const numPseudo = 5
@@ -77,7 +111,9 @@ type pseudoFields struct {
 	protocol  exchange.Field
 	host      exchange.Span
 	hasHost   bool
+	scheme    exchange.Span
 	cookies   int
+	unmet     bool // an expectation that is not known
 }
 
 func span(s hpack.Span) exchange.Span { return exchange.Span(s) }
@@ -114,10 +150,9 @@ func (p *pseudoFields) read(fields []hpack.Field) verdict {
 		case exchange.HeaderCookie:
 			p.cookies++
 		case exchange.HeaderExpect:
-			r.ExpectContinue = r.ExpectContinue || exchange.FoldedEqual(string(value), "100-continue")
-			if !r.ExpectContinue {
-				return 417
-			}
+			continues, ok := exchange.Expectations(value)
+			r.ExpectContinue = r.ExpectContinue || continues
+			p.unmet = p.unmet || !ok
 		}
 		r.Append(exchange.Field{Name: span(f.Name), Value: span(f.Value), ID: id})
 	}
@@ -142,6 +177,7 @@ func (p *pseudoFields) pseudo(f *hpack.Field, name, value []byte) verdict {
 		if !validScheme(value) {
 			return malformed
 		}
+		p.scheme = span(f.Value)
 	case pseudoAuthority:
 		p.authority = span(f.Value)
 	case pseudoPath:
@@ -162,7 +198,7 @@ func (p *pseudoFields) finish() (verdict, error) {
 	case p.seen&pseudoMethod == 0:
 		return malformed, nil
 	case p.seen&pseudoProtocol != 0:
-		if !connect || p.seen&(request|pseudoAuthority) != request|pseudoAuthority {
+		if !st.s.cfg.ExtendedConnect || !connect || p.seen&(request|pseudoAuthority) != request|pseudoAuthority {
 			return malformed, nil
 		}
 		r.Append(p.protocol)
@@ -176,7 +212,7 @@ func (p *pseudoFields) finish() (verdict, error) {
 	r.Authority = p.authority
 	if p.seen&pseudoAuthority == 0 {
 		r.Authority = p.host
-	} else if p.hasHost && !bytes.Equal(p.authority.In(st.text), p.host.In(st.text)) {
+	} else if p.hasHost && p.conflict() {
 		return malformed, nil // RFC 9113, 8.3.1
 	}
 	plain := connect && p.seen&pseudoProtocol == 0
@@ -193,6 +229,15 @@ func (p *pseudoFields) finish() (verdict, error) {
 	return st.target(p.path), nil
 }
 
+// conflict reports whether the Host field names another authority.
+func (p *pseudoFields) conflict() bool {
+	text, port := p.st.text, "80"
+	if exchange.FoldedEqual(string(p.scheme.In(text)), "https") {
+		port = "443"
+	}
+	return !exchange.SameAuthority(p.authority.In(text), p.host.In(text), port)
+}
+
 // addHost adds the field by which handlers know the authority from HTTP/1.1.
 func (st *stream) addHost() {
 	r := &st.x.Request
@@ -202,27 +247,36 @@ func (st *stream) addHost() {
 	r.Append(exchange.Field{Name: name, Value: r.Authority, ID: exchange.HeaderHost})
 }
 
-// joinCookies makes one field of several: clients split them (RFC 9113, 8.2.3).
-func (st *stream) joinCookies() {
-	r := &st.x.Request
-	begin := len(st.text)
-	var first exchange.Field
-	kept := r.Fields[:0:0]
+// joinCookies makes one field of several: clients split them (RFC 9113, 8.2.3). Their values move
+// behind all other lines, which close up.
+func (p *pseudoFields) joinCookies() {
+	r, text := &p.st.x.Request, p.st.text
+	joined := buf.Get(len(text))
+	kept, cookie := r.Fields[:0], -1
+	var end uint32
 	for _, f := range r.Fields {
-		if f.ID != exchange.HeaderCookie {
-			kept = append(kept, f)
+		switch {
+		case f.ID == exchange.HeaderCookie && cookie < 0:
+			end, cookie = f.Value.Off, len(kept)
+			joined = append(joined, f.Value.In(text)...)
+		case f.ID == exchange.HeaderCookie:
+			joined = append(append(joined, "; "...), f.Value.In(text)...)
 			continue
+		case cookie >= 0:
+			line := exchange.Span{Off: f.Name.Off, Len: f.Name.Len + f.Value.Len}
+			copy(text[end:], line.In(text))
+			f.Name.Off, f.Value.Off = end, end+f.Name.Len
+			end += line.Len
+			if f.ID == exchange.HeaderHost {
+				p.host = f.Value
+			}
 		}
-		if len(st.text) > begin {
-			st.text = append(st.text, "; "...)
-		} else {
-			first = f
-			kept = append(kept, f)
-		}
-		st.text = append(st.text, f.Value.In(st.text)...)
+		kept = append(kept, f)
 	}
-	first.Value = exchange.Span{Off: uint32(begin), Len: uint32(len(st.text) - begin)}
-	r.Refill(kept, first)
+	kept[cookie].Value = exchange.Span{Off: end, Len: uint32(len(joined))}
+	p.st.text = append(text[:end], joined...)
+	buf.Put(joined)
+	r.Refill(kept)
 }
 
 // target splits the path (RFC 9113, 8.3.1).

@@ -30,7 +30,7 @@ func literal(fields ...string) (b []byte) {
 	return b
 }
 
-// TestMalformed resets the streams of requests that violate RFC 9113, 8: what HTTP/1.1 would
+// TestMalformed answers requests that violate RFC 9113, 8, and resets their streams: what HTTP/1.1 would
 // read differently, a proxy could be made to pass on. The connection lives.
 func TestMalformed(t *testing.T) {
 	ok, id := request("GET", "/"), uint32(1)
@@ -94,7 +94,7 @@ func TestMalformed(t *testing.T) {
 		":protocol without path":   {":method", "CONNECT", ":authority", "h:1", ":protocol", "x"},
 	} {
 		p.frame(frameHeaders, flagEndHeaders|flagEndStream, id, literal(fields...))
-		if r := p.whole(id); !r.reset || r.code != ProtocolError || r.status != "" {
+		if r := p.whole(id); !r.reset || r.code != ProtocolError || r.status != "400" || r.ended {
 			t.Errorf("%s: %q, reset %v %v", name, r.status, r.reset, r.code)
 		}
 		id += 2
@@ -124,10 +124,40 @@ func TestRefused(t *testing.T) {
 		{"list too long", "431", request("GET", "/", "a", large)},
 		{"too many fields", "431", request("GET", "/", strings.Split(strings.Repeat("a,b,", 200)+"a,b", ",")...)},
 	} {
-		p := newPeer(t, 2, routes{}, func(cfg *exchange.Config) { cfg.Limits.MaxHeadBytes = 12 << 10 })
+		p := newPeer(t, 2, routes{}, func(cfg *exchange.Config) { cfg.Limits.MaxHeadBytes, cfg.Limits.MaxTargetBytes = 12<<10, 8<<10 })
 		p.frame(frameHeaders, flagEndHeaders|flagEndStream, 1, literal(c.fields...))
 		if r := p.whole(1); r.status != c.status {
 			t.Errorf("%s: %q, reset %v %v", c.name, r.status, r.reset, r.code)
+		}
+		p.alive(3)
+		p.close()
+	}
+}
+
+// TestWholeHead judges a head when all of it is known: an expectation that is not met does not hide a
+// fault behind it, and Host is compared with :authority by what both mean.
+func TestWholeHead(t *testing.T) {
+	authority := func(scheme, authority, host string) []string {
+		return []string{":method", "GET", ":scheme", scheme, ":authority", authority, ":path", "/", "host", host}
+	}
+	for i, c := range []struct {
+		status string
+		fields []string
+	}{
+		{"400", request("GET", "/", "expect", "x", "connection", "close")},
+		{"400", []string{":scheme", "http", ":authority", "h", ":path", "/", "expect", "x"}},
+		{"400", request("GET", "/a b", "expect", "x")},
+		{"417", request("GET", "/", "expect", "100-continue", "expect", "x")},
+		{"200", request("GET", "/", "expect", "100-Continue")},
+		{"200", authority("http", "localhost", "LOCALHOST:80")},
+		{"200", authority("HTTPS", "Localhost:443", "localhost")},
+		{"400", authority("https", "localhost", "localhost:80")},
+		{"400", authority("http", "localhost", "localhost:8080")},
+	} {
+		p := newPeer(t, uint64(i), routes{})
+		p.frame(frameHeaders, flagEndHeaders|flagEndStream, 1, literal(c.fields...))
+		if r := p.whole(1); r.status != c.status {
+			t.Errorf("%q: %q, reset %v %v, want %s", c.fields, r.status, r.reset, r.code, c.status)
 		}
 		p.alive(3)
 		p.close()
@@ -143,7 +173,7 @@ func TestRequest(t *testing.T) {
 			l = append(l, string(f.Name.In(x.Head))+": "+string(f.Value.In(x.Head)))
 		}
 		got <- append(l, string(x.MethodBytes()), string(x.PathBytes()), string(x.QueryBytes()), string(x.AuthorityBytes()), x.Version.String())
-	}))
+	}), func(cfg *exchange.Config) { cfg.ExtendedConnect = true })
 	for i, c := range []struct{ fields, want []string }{
 		{
 			request("GET", "/a?b=c", "cookie", "a=1", "x", "y", "cookie", "b=2", "te", "trailers"),

@@ -32,6 +32,7 @@ func (st *stream) open() {
 func (st *stream) proceed() {
 	st.s.keep(st)
 	st.unwanted = true
+	st.writeLimit = limit{} // the deadline was the handler's
 	x := &st.x
 	if !x.HeadSent {
 		st.sendHead(x.Response.Length, false)
@@ -42,6 +43,7 @@ func (st *stream) proceed() {
 			st.queue.Write(p)
 		}
 	}
+	st.forget()
 	st.opened()
 }
 
@@ -116,6 +118,7 @@ func (h *held) tell() {
 
 // tellHelds is tell for all streams.
 func (s *Session) tellHelds() {
+	s.work += len(s.streams)
 	for _, st := range s.streams {
 		if st.held != nil {
 			st.held.tell()

@@ -113,6 +113,19 @@ func (p *peer) headers(id uint32, end bool, fields ...string) *peer {
 	return p.frame(frameHeaders, flags, id, p.block(fields...))
 }
 
+// large is headers for a block that needs several frames.
+func (p *peer) large(id uint32, end bool, fields ...string) *peer {
+	block, kind, flags := p.block(fields...), byte(frameHeaders), byte(0)
+	if end {
+		flags = flagEndStream
+	}
+	for len(block) > defaultMaxFrame {
+		p.frame(kind, flags, id, block[:defaultMaxFrame])
+		block, kind, flags = block[defaultMaxFrame:], frameContinuation, 0
+	}
+	return p.frame(kind, flags|flagEndHeaders, id, block)
+}
+
 // get sends a request without content.
 func (p *peer) get(id uint32, path string) *peer { return p.headers(id, true, request("GET", path)...) }
 

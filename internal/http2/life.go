@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"math"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -12,6 +13,8 @@ import (
 // stall watches whether the client accepts output.
 type stall struct {
 	running bool
+	by      int64 // when it ends, on the clock's scale
+	armed   int64 // what the timer is set for: by, or the same of a block; 0 is something else
 	taken   int   // what the client had accepted when the time began
 	left    int   // what it had not
 	swept   int64 // when streams were last checked, on the clock's scale
@@ -27,28 +30,58 @@ func (s *Session) retime() {
 	switch pending := s.conn.Pending(); {
 	case !s.settled:
 		// The deadline for the first head is running.
-	case s.block.open:
-		if !s.block.timed {
-			s.block.timed, s.stall.running = true, false
-			s.conn.SetTimeout(max(s.cfg.HeadTimeout(), 0))
+	case s.block.open || pending > 0:
+		if s.block.open && s.block.by == 0 {
+			s.block.by = deadline(s.cfg.HeadTimeout())
 		}
-		return
-	case pending > 0 && s.stall.running:
-		// So is that for the client to accept output.
-	case pending > 0:
-		s.stall.running, s.stall.taken, s.stall.left = true, s.taken(), s.conn.Untaken()+s.out.Len()
-		s.conn.SetTimeout(max(s.cfg.StallTimeout, 0))
+		if pending > 0 && !s.stall.running {
+			s.stall.running, s.stall.by = true, deadline(s.cfg.StallTimeout)
+			s.stall.taken, s.stall.left = s.taken(), s.conn.Untaken()+s.out.Len()
+		}
+		s.arm()
 	case s.open > 0:
-		s.stall.running = false
-		s.conn.SetTimeout(s.patrol())
+		s.stall.running, s.stall.armed = false, 0
+		s.conn.SetTimeout(max(s.cfg.StallTimeout, 0))
 	case s.out.Len() > 0: // maybe all of it is accepted at once, and then nobody tells us
-		s.stall.running = false
+		s.stall.running, s.stall.armed = false, 0
 		s.conn.SetTimeout(sooner(max(s.cfg.StallTimeout, 0), s.idleLeft()))
 	default:
-		s.stall.running = false
+		s.stall.running, s.stall.armed = false, 0
 		s.conn.SetTimeout(s.idleLeft())
 	}
 	s.sweep()
+}
+
+// deadline is the time after d, never if d is not positive.
+func deadline(d time.Duration) int64 {
+	if d <= 0 {
+		return math.MaxInt64
+	}
+	return clock.After(d)
+}
+
+// arm sets the timer for either the rest of an open block or the client that is to accept output.
+// Both times run at once: neither a frame that is open nor output that is not accepted excuses the
+// other.
+func (s *Session) arm() {
+	by := s.stall.by
+	if !s.stallEnds() {
+		by = s.block.by
+	}
+	switch {
+	case by == s.stall.armed:
+	case by == math.MaxInt64:
+		s.conn.SetTimeout(0)
+	default:
+		s.conn.SetTimeout(max(time.Duration(by-clock.Nano()), 1))
+	}
+	s.stall.armed = by
+}
+
+// stallEnds reports whether the time for the client to accept output ends before that for the rest
+// of a block.
+func (s *Session) stallEnds() bool {
+	return s.stall.running && (!s.block.open || s.stall.by < s.block.by)
 }
 
 // idleLeft is how long the connection may still be without an exchange, 0 if for ever. Frames
@@ -68,16 +101,11 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// patrol is how often streams have to be checked, 0 if never.
-func (s *Session) patrol() time.Duration {
-	return sooner(max(s.cfg.StallTimeout, 0), max(s.cfg.WriteTimeout, 0))
-}
-
 // sweep resets streams that are over but for their output, if their clients have not opened
 // their windows for long: their output takes memory. A handler that waits finds out by itself.
 func (s *Session) sweep() {
-	every := s.patrol()
-	if every == 0 || s.open == 0 {
+	every := s.cfg.StallTimeout
+	if every <= 0 || s.open == 0 {
 		return
 	}
 	now := clock.Nano()
@@ -96,9 +124,8 @@ func (s *Session) sweep() {
 		st.excuse()
 		l := &st.writeLimit
 		l.idle += passed
-		if stall := s.cfg.StallTimeout; stall > 0 && l.idle > stall || l.by != 0 && now > l.by {
-			st.failed = exchange.ErrTimeout
-			_ = s.resetStream(st, Cancel)
+		if l.idle > every {
+			_ = st.fail(exchange.ErrTimeout)
 			s.finish(st)
 		}
 	}
@@ -116,7 +143,7 @@ func (s *Session) Expired(out *buf.Queue) error {
 			s.conn.Close(transport.Reset)
 		}
 		return transport.ErrClosed
-	case !s.settled || s.block.open:
+	case !s.settled || s.block.open && !s.stallEnds():
 		return s.leave(connError{ProtocolError, "head is not complete in time"})
 	case s.stall.running && s.overdue():
 		s.closed, s.out = true, nil
@@ -132,7 +159,7 @@ func (s *Session) Expired(out *buf.Queue) error {
 
 // overdue decides about a client that has had time to accept its output.
 func (s *Session) overdue() bool {
-	s.stall.running = false
+	s.stall.running, s.stall.armed = false, 0
 	return s.conn.Untaken() > 0 && s.taken()-s.stall.taken < min(paceBytes, s.stall.left)
 }
 
@@ -155,6 +182,7 @@ func (s *Session) tellCrowds() {
 	if s.crowds == 0 || s.budget() <= 0 {
 		return
 	}
+	s.work += len(s.streams)
 	for _, st := range s.streams {
 		st.notify()
 	}
@@ -191,7 +219,7 @@ func (s *Session) Closed(err error) {
 		s.because(err)
 	}
 	s.counters.Open.Add(-1)
-	s.counters.Grown.Add(connWindow - s.window)
+	s.unpromise()
 	s.closed, s.gone = true, true
 	s.loseAll()
 	s.late.Release()
@@ -199,6 +227,7 @@ func (s *Session) Closed(err error) {
 		buf.Put(s.block.data)
 		s.block = block{}
 	}
+	s.due.stop()
 	s.state(exchange.StateClosed)
 	s.unlock()
 }

@@ -117,21 +117,20 @@ func TestServerTimeouts(t *testing.T) {
 		},
 		"/write": func(x *exchange.Exchange) { got <- x.Session.SendBody(x, []byte(large)) },
 	}
-	p := newPeer(t, 13, h, func(cfg *exchange.Config) {
-		cfg.ReadTimeout, cfg.WriteTimeout = 20*time.Millisecond, 20*time.Millisecond
-	})
+	p := newPeer(t, 13, h, func(cfg *exchange.Config) { cfg.ReadTimeout = soon })
 	p.headers(1, false, request("POST", "/read")...)
 	p.whole(1)
 	if err := <-got; !errors.Is(err, exchange.ErrTimeout) {
 		t.Errorf("read: %v", err)
 	}
-	p.f.SendString("")
-	p.get(3, "/write")
+	p.close()
+	p = newPeer(t, 13, h, func(cfg *exchange.Config) { cfg.WriteTimeout = soon })
+	p.get(1, "/write")
 	p.wait("the write ends", func() bool { return len(got) > 0 })
 	if err := <-got; !errors.Is(err, exchange.ErrTimeout) {
 		t.Errorf("write: %v", err)
 	}
-	p.wantReset(3, Cancel)
+	p.wantReset(1, InternalError)
 	p.close()
 }
 
@@ -264,5 +263,49 @@ func TestGoingAway(t *testing.T) {
 	p.wait("the connection ends for the handlers", p.closed)
 	if want := []goneAway{{maxWindow, NoError}, {3, NoError}}; len(p.gone) != 2 || p.gone[0] != want[0] || p.gone[1] != want[1] {
 		t.Errorf("GOAWAY %v, want %v", p.gone, want)
+	}
+}
+
+// TestQuitWithoutStream ends a connection whose client has opened no stream, but not before it has
+// greeted: GOAWAY tells it which requests it may repeat.
+func TestQuitWithoutStream(t *testing.T) {
+	quit := func(p *peer) {
+		p.s.conn.Wake(func(out *buf.Queue) error { return p.s.Quit(false, out) })
+		p.run()
+	}
+	p := newPeer(t, 15, routes{})
+	quit(p.run())
+	p.wantGone(NoError)
+	if want := (goneAway{0, NoError}); p.gone[0] != want {
+		t.Errorf("GOAWAY %v, want %v", p.gone, want)
+	}
+	s := plainSession(routes{})
+	var out buf.Queue
+	if err := s.Quit(false, &out); err != nil || out.Len() > 0 {
+		t.Errorf("a client that has sent nothing: %v, %d bytes", err, out.Len())
+	}
+}
+
+// TestConnectionClose tells the client with the head of the response that the connection ends, not when
+// the response does.
+func TestConnectionClose(t *testing.T) {
+	for _, seed := range []uint64{16, 17, 18} {
+		release := make(chan struct{})
+		p := newPeer(t, seed, routes{"/close": func(x *exchange.Exchange) {
+			x.Lines = append(x.Lines, exchange.Line{Name: "Connection", Value: "close"})
+			x.Body = append(x.Body, "part"...)
+			_ = x.Session.Flush(x)
+			<-release
+			x.Body = append(x.Body, ", rest"...)
+		}})
+		p.get(1, "/close")
+		p.wait("GOAWAY comes", func() bool { return len(p.gone) > 0 })
+		p.get(3, "/ok").run()
+		close(release)
+		p.want(1, "200", "part, rest")
+		p.wantGone(NoError)
+		if r := p.reply(3); p.gone[0] != (goneAway{1, NoError}) || len(p.gone) > 1 || r.status != "" || r.reset {
+			t.Errorf("GOAWAY %v, and for the next request %+v", p.gone, r)
+		}
 	}
 }

@@ -15,12 +15,14 @@ type priority struct {
 	incremental bool // shares the connection with others of its urgency
 }
 
-var defaultPriority = priority{urgency: 3}
+// unsignalled is the priority of a response whose client has not asked for one: it takes turns with the
+// others, so that a large one does not hold up the small ones. The server may choose it (RFC 9218, 8).
+var unsignalled = priority{urgency: 3, incremental: true}
 
-// parsePriority reads a Priority field: a dictionary of structured fields, of which
-// everything else is ignored.
+// parsePriority reads a Priority field: a dictionary of structured fields, of which everything else is
+// ignored. Its defaults are those of RFC 9218, 4: responses of one urgency are sent one after the other.
 func parsePriority(text []byte) priority {
-	p := defaultPriority
+	p := priority{urgency: 3}
 	for len(text) > 0 {
 		n := 0
 		for n < len(text) && text[n] != ',' {

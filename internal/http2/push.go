@@ -53,9 +53,7 @@ func (st *stream) openPush() bool {
 	}
 	r.Length, r.Trailers = exchange.UnknownLength, r.Trailers[:0]
 	st.proceed()
-	// What only the request needed is left to the collector: the response may last for days.
-	st.text, st.x.Local, st.x.Body = nil, nil, nil
-	st.x.Request.Reset()
+	st.x.Body = nil
 	st.pushed.open = true
 	st.pushed.list()
 	return true

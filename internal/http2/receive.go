@@ -3,7 +3,6 @@ package http2
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
@@ -21,6 +20,9 @@ func (s *Session) receive(in []byte) error {
 		}
 		s.in, s.greeted = n, true
 		s.greet()
+		if s.inadequate {
+			return connError{InadequateSecurity, "TLS is older than 1.2, or its cipher suite is prohibited"}
+		}
 	}
 	for !s.closed {
 		if s.crowded() && !s.hasRoom() {
@@ -34,6 +36,7 @@ func (s *Session) receive(in []byte) error {
 			return nil
 		}
 		s.in += n
+		s.work++
 		if err := s.handle(&f, s.in < len(in)); err != nil {
 			return err
 		}
@@ -56,25 +59,27 @@ func (s *Session) hasRoom() bool {
 	return s.unsent <= s.cfg.HighWater
 }
 
-// greet sends the server's preface (RFC 9113, 3.4), and enlarges the window of the
-// connection.
+// greet sends the server's preface (RFC 9113, 3.4).
 func (s *Session) greet() {
-	settings := [...]struct {
+	settings := []struct {
 		id    uint16
 		value uint32
 	}{
 		{settingMaxStreams, uint32(s.maxStreams())},
 		{settingInitialWindow, streamWindow},
 		{settingMaxHeaderList, uint32(min(s.limits().MaxHeadBytes, math.MaxInt32))},
-		{settingEnableConnect, 1},
 		{settingNoOldPriority, 1},
+		{settingEnableConnect, 1},
 	}
-	b := s.tail(2*frameHeader + len(settings)*settingLength + windowUpdateLength)
+	if !s.cfg.ExtendedConnect { // servers that do not support it do not mention it
+		settings = settings[:len(settings)-1]
+	}
+	b := s.tail(frameHeader + len(settings)*settingLength)
 	b = appendFrame(b, len(settings)*settingLength, frameSettings, 0, 0)
 	for _, e := range settings {
 		b = appendSetting(b, e.id, e.value)
 	}
-	s.write(appendWord(b, frameWindowUpdate, 0, connWindow-defaultWindow))
+	s.write(b)
 }
 
 func (s *Session) maxStreams() int {
@@ -137,16 +142,26 @@ func (s *Session) settings(f *frame) error {
 	if !s.settled {
 		s.settled, s.idleSince = true, clock.Nano()
 	}
+	window := s.peer.window
 	for p := f.payload; len(p) > 0; p = p[settingLength:] {
-		if err := s.set(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+		if err := s.set(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:]), &window); err != nil {
 			return err
 		}
 	}
 	s.write(appendFrame(s.tail(frameHeader), 0, frameSettings, flagAck, 0))
-	return s.spend(costAnswer)
+	if err := s.spend(costAnswer); err != nil || window == s.peer.window {
+		return err
+	}
+	s.work += len(s.streams)
+	if err := s.spend(len(s.streams) / windowsPoint); err != nil {
+		return err
+	}
+	return s.rewindow(window)
 }
 
-func (s *Session) set(id uint16, value uint32) error {
+// set takes one setting over. Of several initial windows in one frame only the last counts: each
+// change visits all streams.
+func (s *Session) set(id uint16, value uint32, window *int64) error {
 	switch id {
 	case settingTableSize:
 		s.encoder.SetPeerTable(value)
@@ -158,11 +173,15 @@ func (s *Session) set(id uint16, value uint32) error {
 		if value > 1 {
 			return connError{ProtocolError, "SETTINGS_ENABLE_CONNECT_PROTOCOL is neither 0 nor 1"} // RFC 8441, 3
 		}
+	case settingNoOldPriority:
+		if value > 1 {
+			return connError{ProtocolError, "SETTINGS_NO_RFC7540_PRIORITIES is neither 0 nor 1"} // RFC 9218, 2.1
+		}
 	case settingInitialWindow:
 		if value > maxWindow {
 			return connError{FlowControlError, "SETTINGS_INITIAL_WINDOW_SIZE is greater than 2^31-1"}
 		}
-		return s.rewindow(int64(value))
+		*window = int64(value)
 	case settingMaxFrame:
 		if value < defaultMaxFrame || value > largestMaxFrame {
 			return connError{ProtocolError, "SETTINGS_MAX_FRAME_SIZE is out of range"}
@@ -209,20 +228,15 @@ func (s *Session) data(f *frame) error {
 	if s.room -= size; s.room < 0 {
 		return connError{FlowControlError, "DATA exceeds the window of the connection"}
 	}
-	s.widen()
 	if !f.unpad() {
 		return connError{ProtocolError, "DATA has more padding than payload"}
-	}
-	if err := s.spendData(len(f.payload), f.has(flagEndStream)); err != nil {
-		return err
 	}
 	st := s.stream(f.stream)
 	switch {
 	case st == nil && f.stream > s.lastID:
 		return connError{ProtocolError, "DATA on a stream that is not open"}
 	case st == nil || st.reset:
-		s.giveBack(size)
-		return s.afterEnd(f.stream, StreamClosed)
+		return s.lateData(f, size)
 	case st.remoteEnd:
 		s.giveBack(size)
 		return s.resetStream(st, StreamClosed)
@@ -240,17 +254,16 @@ func (s *Session) resetByPeer(f *frame) error {
 	case f.stream > s.lastID:
 		return connError{ProtocolError, "RST_STREAM for a stream that is not open"}
 	}
+	st := s.stream(f.stream)
+	if st == nil || st.reset {
+		return s.lateReset(f.stream)
+	}
 	if err := s.spend(costReset); err != nil {
 		return err
 	}
-	if i := slices.Index(s.resets[:], f.stream); i >= 0 {
-		s.resets[i] = 0 // the client knows that it has ended
-	}
-	if st := s.stream(f.stream); st != nil && !st.reset {
-		s.counters.Left.Add(1)
-		st.lose()
-		s.finish(st)
-	}
+	s.counters.Left.Add(1)
+	st.lose()
+	s.finish(st)
 	return nil
 }
 
@@ -260,6 +273,13 @@ func (s *Session) windowUpdate(f *frame) error {
 		return connError{FrameSizeError, "WINDOW_UPDATE is not four bytes long"}
 	}
 	n := int64(binary.BigEndian.Uint32(f.payload) & maxWindow)
+	st := s.stream(f.stream)
+	switch {
+	case f.stream > s.lastID:
+		return connError{ProtocolError, "WINDOW_UPDATE for a stream that is not open"}
+	case f.stream != 0 && (st == nil || st.reset):
+		return s.lateWindow(f.stream, n)
+	}
 	if err := s.spendWindow(n); err != nil {
 		return err
 	}
@@ -272,16 +292,7 @@ func (s *Session) windowUpdate(f *frame) error {
 		}
 		return nil
 	}
-	st := s.stream(f.stream)
 	switch {
-	case st == nil && f.stream > s.lastID:
-		return connError{ProtocolError, "WINDOW_UPDATE for a stream that is not open"}
-	case st == nil || st.reset:
-		if n == 0 {
-			s.writeReset(f.stream, ProtocolError)
-			return s.spend(costReset)
-		}
-		return nil
 	case n == 0:
 		return s.resetStream(st, ProtocolError)
 	case st.send+n > maxWindow:
@@ -292,25 +303,8 @@ func (s *Session) windowUpdate(f *frame) error {
 	return nil
 }
 
-// afterEnd processes a faulty frame for a stream that has ended (RFC 9113, 5.1). One that
-// we have reset is ignored: it may have been in transit.
-func (s *Session) afterEnd(id uint32, code Code) error {
-	if slices.Contains(s.resets[:], id) {
-		return s.spend(costFrame)
-	}
-	s.writeReset(id, code)
-	return s.spend(costReset)
-}
-
-// forgo notes that frames for a stream may still come, and are ignored.
-func (s *Session) forgo(id uint32) {
-	s.resets[s.nextReset] = id
-	s.nextReset = (s.nextReset + 1) % len(s.resets)
-}
-
 // writeReset sends RST_STREAM.
 func (s *Session) writeReset(id uint32, code Code) {
-	s.forgo(id)
 	s.write(appendWord(s.tail(frameHeader+resetLength), frameReset, id, uint32(code)))
 }
 

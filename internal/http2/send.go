@@ -168,7 +168,7 @@ func (st *stream) put(p []byte) error {
 			return nil
 		}
 	}
-	most := st.s.cfg.HighWater
+	most := st.queueMost()
 	if len(p) >= refBody || len(p) > most/2 {
 		most = 0
 		st.queue.Ref(p)
@@ -208,11 +208,13 @@ func (st *stream) drain(most int) error {
 	return st.failed
 }
 
-// fail ends a stream whose client is too slow.
+// fail ends a stream whose client or handler is too slow, with the code that net/http sends. It does
+// not count as an expense: a client whose streams often take too long is slow, and does not attack.
 func (st *stream) fail(err error) error {
 	st.failed = err
-	st.drop()
-	_ = st.s.resetStream(st, Cancel)
+	st.s.counters.Reset.Add(1)
+	st.s.writeReset(st.id, InternalError)
+	st.lose()
 	return err
 }
 
@@ -290,5 +292,5 @@ func (st *stream) Flush(x *exchange.Exchange) error {
 	if st.inline {
 		st.leaveFeed() // which sends
 	}
-	return st.drain(st.s.cfg.HighWater)
+	return st.drain(st.queueMost())
 }

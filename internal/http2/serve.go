@@ -110,6 +110,7 @@ func (st *stream) over() {
 	}
 	if !st.sentEnd && !st.reset {
 		s.keep(st) // until its output is sent
+		st.forget()
 	}
 	s.finish(st)
 }
@@ -130,7 +131,11 @@ func (s *Session) Left(out *buf.Queue) (n int, ok bool) {
 func (s *Session) part() {
 	st := s.inline
 	s.inline, st.inline = nil, false
+	s.times.watch = nil
 	s.keep(st)
+	if st.released {
+		st.text = nil
+	}
 	for _, st := range s.deferred {
 		if st.reset {
 			st.handled = true
@@ -163,8 +168,15 @@ func (st *stream) Detach() {
 	st.s.unlock()
 }
 
-// Release implements exchange.Session: a stream borrows nothing from the input.
-func (st *stream) Release() {}
+// Release implements exchange.Session. A handler that runs inline returns soon, as a rule, and the
+// next one needs the memory.
+func (st *stream) Release() {
+	st.s.mu.Lock()
+	if st.released = true; !st.inline {
+		st.text = nil
+	}
+	st.s.unlock()
+}
 
 // Connection implements exchange.Session.
 func (st *stream) Connection() exchange.Conn { return st.s }

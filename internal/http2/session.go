@@ -39,6 +39,8 @@ type Session struct {
 	warned  bool // GOAWAY that announces it was sent
 	used    bool // a stream was opened
 
+	inadequate bool // TLS is not fit for HTTP/2
+
 	lastID  uint32             // greatest identifier of a client's stream
 	final   uint32             // the last one that is processed, once going is set
 	streams map[uint32]*stream // open, and not just inline
@@ -46,22 +48,23 @@ type Session struct {
 	ready   [urgencies]list    // streams with output, by urgency
 	waiting int                // streams in ready
 
-	resets    [32]uint32 // the streams that we have reset last
-	nextReset int
+	endings endings // the streams that we have ended last, before their client has
 
 	decoder hpack.Decoder
 	encoder hpack.Encoder
 	fields  []hpack.Field
 	block   block // a header block that has not ended yet
 
-	peer   settings
-	send   int64 // the client's window for the connection
-	room   int64 // what is left of our window for the connection
-	window int64 // its size
-	owed   int64 // consumed, and not yet returned to the client's window
-	grown  int64 // by how much the windows of streams have grown
-	usual  int64 // what the last of them has grown to
-	credit abuse
+	peer     settings
+	send     int64 // the client's window for the connection
+	room     int64 // what is left of our window for the connection
+	window   int64 // its size
+	promised bool  // what it exceeds connWindow by is counted
+	heads    int64 // bytes of the share that heads take
+	owed     int64 // consumed, and not yet returned to the client's window
+	grown    int64 // by how much the windows of streams have grown
+	usual    int64 // what the last of them has grown to
+	credit   abuse
 
 	hooks   []func() // that are due
 	hooking bool     // a goroutine runs them
@@ -72,11 +75,13 @@ type Session struct {
 	slot    atomic.Value
 	times   times
 	stall   stall
+	due     alarm // for the write deadlines of streams
 
 	written   int       // bytes of output so far
 	paces     int       // paceBytes of content that were sent so far
 	paced     int       // bytes beyond them
 	idleSince int64     // when the last exchange ended, on the clock's scale
+	work      int       // frames, streams and lines of heads that the client's input has made the session look at
 	helds     int       // streams that are held, and pushed ones that wait for room
 	turns     []*pushed // that are to take a turn
 }
@@ -103,6 +108,14 @@ func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
 		s.closed = true
 		s.conn.Close(transport.Orderly)
 	}
+	return s
+}
+
+// NewInadequate returns a session that tells its client that the connection's TLS is not fit for
+// HTTP/2, and ends (RFC 9113, 9.2).
+func NewInadequate(c transport.Conn, cfg *exchange.Config) *Session {
+	s := NewSession(c, cfg)
+	s.inadequate = true
 	return s
 }
 
@@ -213,15 +226,16 @@ func (s *Session) goAway(last uint32, code Code) {
 }
 
 // Quit begins a graceful end (RFC 9113, 6.8): first the client is told to open no more
-// streams, then, when a second call comes or all streams have ended, which were the last. If
-// it has not opened one yet, nothing happens unless fresh is set.
+// streams, then, when a second call comes or all streams have ended, which were the last. A
+// connection without a stream ends at once: GOAWAY lets its client repeat elsewhere what it has
+// just sent. Before the client's SETTINGS, nothing happens unless fresh is set.
 func (s *Session) Quit(fresh bool, out *buf.Queue) error {
 	s.mu.Lock()
 	defer s.unlock()
 	switch {
 	case s.closed:
 		return transport.ErrClosed
-	case !fresh && !s.used:
+	case !fresh && !s.settled:
 		return nil
 	}
 	s.enter(out)

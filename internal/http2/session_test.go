@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -78,6 +79,25 @@ func TestExchanges(t *testing.T) {
 		}
 		p.wantReset(13, InternalError)
 		p.alive(101)
+		p.close()
+	}
+}
+
+// TestExtendedConnect announces and accepts extended CONNECT only if it is asked to.
+func TestExtendedConnect(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		p := newPeer(t, 30, routes{}, func(cfg *exchange.Config) { cfg.ExtendedConnect = on }).run()
+		f, _, _ := parseFrame(p.f.Output())
+		announced := bytes.Contains(f.payload, appendSetting(nil, settingEnableConnect, 1))
+		if f.kind != frameSettings || announced != on || !bytes.Contains(f.payload, appendSetting(nil, settingNoOldPriority, 1)) {
+			t.Errorf("with %v: SETTINGS %x", on, f.payload)
+		}
+		p.headers(1, true, ":method", "CONNECT", ":protocol", "websocket", ":scheme", "http", ":authority", "h", ":path", "/")
+		if on {
+			p.want(1, "200", "ok")
+		} else {
+			p.wantReset(1, ProtocolError)
+		}
 		p.close()
 	}
 }

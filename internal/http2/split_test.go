@@ -19,11 +19,12 @@ type plain struct {
 	timeout time.Duration
 }
 
-func (*plain) Pending() int                         { return 0 }
-func (*plain) Untaken() int                         { return 0 }
-func (*plain) Detached() bool                       { return false }
-func (c *plain) SetTimeout(d time.Duration)         { c.timeout = d }
-func (*plain) Wake(func(out *buf.Queue) error) bool { return true }
+func (*plain) Pending() int                              { return 0 }
+func (*plain) Untaken() int                              { return 0 }
+func (*plain) Detached() bool                            { return false }
+func (*plain) Watch(w *transport.Watch) *transport.Watch { return w }
+func (c *plain) SetTimeout(d time.Duration)              { c.timeout = d }
+func (*plain) Wake(func(out *buf.Queue) error) bool      { return true }
 
 func plainSession(h exchange.Handler) *Session {
 	cfg := &exchange.Config{Handler: h, HighWater: 64 << 10, StallTimeout: time.Hour, IdleTimeout: time.Hour}

@@ -30,6 +30,8 @@ type state struct {
 	lost    bool // the client has left
 
 	// Receiving.
+	released  bool   // text is no longer needed
+	holds     int64  // bytes of the share that the head takes
 	remoteEnd bool   // all of the content has come
 	unwanted  bool   // nobody will read it
 	tooLong   bool   // it exceeds the limit
@@ -71,13 +73,16 @@ func newStream(s *Session, id uint32) *stream {
 	st.s, st.id = s, id
 	st.room, st.window, st.send = streamWindow, streamWindow, s.peer.window
 	st.announced = exchange.UnknownLength
-	st.priority = defaultPriority
+	st.priority = unsignalled
 	st.paces = s.paces
 	if d := s.cfg.ReadTimeout; d > 0 {
 		st.readLimit.by = clock.After(d)
 	}
 	if d := s.cfg.WriteTimeout; d > 0 {
 		st.writeLimit.by = clock.After(d)
+		if !s.due.covers(st.writeLimit.by) { // so that a request needs no memory for it
+			s.due.set(st.writeLimit.by, s.expire)
+		}
 	}
 	return st
 }
@@ -87,12 +92,10 @@ const keptText = 4 << 10
 
 // release returns a stream that nobody uses any more.
 func (st *stream) release() {
-	if st.content != nil {
-		buf.Put(st.content)
-	}
+	st.unhold()
 	st.queue.Release()
 	if st.moved != nil {
-		st.moved.end()
+		st.moved.stop()
 	}
 	if cap(st.text) > keptText {
 		st.text = nil
@@ -129,19 +132,20 @@ func (s *Session) finish(st *stream) {
 	}
 	if !st.remoteEnd && !st.reset {
 		st.reset = true // the client need not send the rest (RFC 9113, 8.1)
-		s.writeReset(st.id, NoError)
+		st.writeReset(NoError)
 	}
 	if st.sentEnd && !st.lost {
 		s.gain(gainExchange)
 	}
-	s.giveBack(int64(len(st.content) - st.read))
+	st.dropContent()
 	s.grown -= st.window - streamWindow
-	s.counters.Grown.Add(streamWindow - st.window)
+	s.repay(st.window - streamWindow)
 	s.unlist(st)
 	if st.kept {
 		delete(s.streams, st.id)
 	}
 	if s.open--; s.open == 0 {
+		s.unpromise()
 		s.serving.Store(false)
 		s.idleSince = clock.Nano()
 		if !s.gone { // no state follows StateClosed
@@ -157,7 +161,7 @@ func (s *Session) finish(st *stream) {
 func (s *Session) resetStream(st *stream, code Code) error {
 	if !st.reset {
 		s.counters.Reset.Add(1)
-		s.writeReset(st.id, code)
+		st.writeReset(code)
 		st.lose()
 	}
 	return s.spend(costReset)

@@ -7,15 +7,53 @@ import (
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // times are those of the handlers that run inline, one after the other.
 type times struct {
-	at int64 // when the last one returned, on the clock's scale
+	at      int64        // when the last one returned, on the clock's scale
+	watch   *learn.Watch // of the one that runs; nil if it has none
+	overran learn.Watch  // tells it
 }
+
+// slow is how long a handler has run, at least, if it is why the loop was taken over. The
+// watchdog looks twice within that time or more, so a call that has just begun is none.
+const slow = 500 * time.Microsecond
 
 // fed begins a feed.
 func (t *times) fed() { t.at = clock.Nano() }
+
+// Watch implements exchange.Session.
+func (st *stream) Watch(w *learn.Watch) {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !st.inline {
+		return
+	}
+	if s.times.watch = w; w == nil {
+		return
+	}
+	if s.times.overran.Overran == nil {
+		s.times.overran.Overran = func(*learn.Watch) { s.overran() }
+	}
+	s.conn.Watch(&s.times.overran)
+}
+
+// overran tells the watch of the handler that runs inline, if it has run for most of the time
+// for which the feed has. It is called before Left.
+func (s *Session) overran() {
+	if !s.mu.TryLock() {
+		return // handlers run without the lock
+	}
+	w := s.times.watch
+	late := s.inline != nil && clock.Refresh()-s.times.at >= int64(slow)
+	s.mu.Unlock()
+	if late && w != nil {
+		w.Overran(w)
+	}
+}
 
 // Held implements exchange.Session. The handlers of one feed are timed from the end of one
 // to the end of the next, which costs one look at the clock each.
@@ -27,7 +65,7 @@ func (st *stream) Held() time.Duration {
 	}
 	now := clock.Refresh()
 	held := time.Duration(now - st.s.times.at)
-	st.s.times.at = now
+	st.s.times.at, st.s.times.watch = now, nil
 	return held
 }
 
@@ -66,15 +104,19 @@ func ask(t time.Time) limit {
 }
 
 // SetReadDeadline implements exchange.Session.
-func (st *stream) SetReadDeadline(t time.Time) { st.setLimit(&st.readLimit, t) }
-
-// SetWriteDeadline implements exchange.Session.
-func (st *stream) SetWriteDeadline(t time.Time) { st.setLimit(&st.writeLimit, t) }
-
-func (st *stream) setLimit(l *limit, t time.Time) {
+func (st *stream) SetReadDeadline(t time.Time) {
 	st.s.mu.Lock()
 	defer st.s.unlock()
-	*l = ask(t)
+	st.readLimit = ask(t)
+	st.notify()
+}
+
+// SetWriteDeadline implements exchange.Session.
+func (st *stream) SetWriteDeadline(t time.Time) {
+	st.s.mu.Lock()
+	defer st.s.unlock()
+	st.writeLimit = ask(t)
+	st.expect()
 	st.notify()
 }
 
@@ -158,12 +200,11 @@ func (st *stream) wait(l *limit) error {
 	return nil
 }
 
-// A condition is what the goroutines of one exchange wait for. One timer bounds all waits: it
-// may wake them too early, which is why they look again, but is rarely set anew.
+// A condition is what the goroutines of one exchange wait for. One alarm bounds all waits: it
+// may wake them too early, which is why they look again.
 type condition struct {
 	sync.Cond
-	timer *time.Timer
-	at    int64 // when the timer fires, on the clock's scale; 0 is never
+	alarm
 }
 
 func newCondition(mu *sync.Mutex) *condition { return &condition{Cond: sync.Cond{L: mu}} }
@@ -179,27 +220,12 @@ func (c *condition) within(d time.Duration) {
 	if at < now {
 		at = math.MaxInt64
 	}
-	switch {
-	case c.at > now && c.at <= at:
-	case c.timer == nil:
-		c.timer = time.AfterFunc(d, c.fire)
-		c.at = at
-	default:
-		c.timer.Reset(d)
-		c.at = at
-	}
+	c.set(at, c.ring)
 }
 
-func (c *condition) fire() {
+func (c *condition) ring() {
 	c.L.Lock()
 	defer c.L.Unlock()
 	c.at = 0
 	c.Broadcast()
-}
-
-// end stops the timer.
-func (c *condition) end() {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
 }

@@ -47,6 +47,9 @@ type Habit struct {
 	recent atomic.Uint32 // the latest calls on the loop, one bit each: 1 is a long one
 	ran    atomic.Uint32 // calls off the loop, and in the upper half those that were not short
 	blocks atomic.Bool
+	out    atomic.Int32  // calls off the loop that have not returned
+	stuck  atomic.Int32  // what out was when calls off the loop were last evaluated
+	found  atomic.Bool   // by Shapes, for a request since the shapes last had to make room
 	proven atomic.Bool   // it has blocked off the loop since it was learned
 	flaps  atomic.Uint32 // see doubled
 	calm   atomic.Int64  // until when flaps counts, in nanoseconds since begun
@@ -81,6 +84,10 @@ func (h *Habit) Held(d time.Duration) (learned bool) {
 	return false
 }
 
+// Overran records that a call, which may never return, has held its loop until it was taken
+// over. Such a call is not to be recorded by Held as well.
+func (h *Habit) Overran() { h.Held(Slow + 1) }
+
 // long is the duration from which a call of this handler counts as long.
 func (h *Habit) long() time.Duration { return long << min(h.doubled(), doublings) }
 
@@ -99,13 +106,20 @@ func (h *Habit) learn() bool {
 		return false
 	}
 	h.ran.Store(0)
+	h.stuck.Store(h.out.Load())
 	h.proven.Store(false)
 	return h.blocks.CompareAndSwap(false, true)
 }
 
-// Ran records how long a call off the loop took; 0 means unknown. It reports whether the
-// handler counted as one that blocks until now, and no longer does.
+// Begin records that a call off the loop begins. Ran has to follow it.
+func (h *Habit) Begin() { h.out.Add(1) }
+
+// Ran records that a call off the loop has returned, and how long it took; 0 means unknown. It
+// reports whether the handler counted as one that blocks until now, and no longer does.
+// Calls that do not return count, too: by how many more of them there are than when calls were
+// last evaluated.
 func (h *Habit) Ran(d time.Duration) (forgotten bool) {
+	out := h.out.Add(-1)
 	if d == 0 {
 		return false
 	}
@@ -118,7 +132,8 @@ func (h *Habit) Ran(d time.Duration) (forgotten bool) {
 		return false
 	}
 	h.ran.Store(0)
-	if n>>16 >= few {
+	stuck := max(0, out-h.stuck.Swap(out))
+	if n>>16+uint32(stuck) >= few {
 		h.proven.Store(true)
 		h.flaps.Store(0)
 		return false

@@ -282,45 +282,17 @@ func name(i int) []byte {
 // TestForgottenTwice forgets a shape that had been discarded with all others.
 func TestForgottenTwice(t *testing.T) {
 	var s Shapes
-	get := []byte("GET")
-	learn := func(path []byte) {
-		s.Held(get, path, Slow+1)
-		s.Held(get, path, Slow+1)
-	}
-	learn([]byte("/old"))
+	learn(&s, []byte("/old"))
 	old := s.Find(get, []byte("/old"))
-	for i := 0; s.Find(get, []byte("/old")) != nil; i++ {
+	for i := 0; s.find("GET /old") != nil; i++ {
+		s.swept = time.Time{}
 		s.Held(get, name(i), Slow+1)
 	}
 	for range forget {
 		s.Ran(old, 1)
 	}
-	learn([]byte("/new"))
+	learn(&s, []byte("/new"))
 	if s.Find(get, []byte("/new")) == nil {
 		t.Error("a shape that blocks is not found")
-	}
-}
-
-// TestBound keeps what clients can make the table hold bounded.
-func TestBound(t *testing.T) {
-	var s Shapes
-	for i := range 3 * maxShapes {
-		s.Held([]byte("GET"), name(i), Slow+1)
-		s.Held([]byte("GET"), name(i), Slow+1)
-		if n := len(*s.known.Load()); n > maxShapes {
-			t.Fatalf("%d shapes are remembered", n)
-		}
-		if s.Find([]byte("GET"), name(i)) == nil {
-			t.Fatalf("shape %d is not found right after it was learned", i)
-		}
-	}
-	n := 0
-	s.Each(func(_ string, h *Habit) {
-		if h.Blocks() {
-			n++
-		}
-	})
-	if int(s.blocking.Load()) != n {
-		t.Errorf("%d shapes block, counted %d", n, s.blocking.Load())
 	}
 }

@@ -16,6 +16,8 @@ const (
 	// siblings is how many shapes that differ only in their last segment make that segment
 	// a variable one.
 	siblings = 8
+	// keep is how long a shape stays at least after it was found.
+	keep = 2 * time.Second
 )
 
 // Shapes are the habits of handlers behind a router whose routes are unknown. Its requests
@@ -28,8 +30,9 @@ type Shapes struct {
 	blocking atomic.Int32 // shapes that block: while there are none, lookups are skipped
 	known    atomic.Pointer[map[string]*Habit]
 	tries    atomic.Bool // a trial is in progress
-	mu       sync.Mutex  // held to change known, which is replaced as a whole, and trial
+	mu       sync.Mutex  // held to change known, which is replaced as a whole, and what follows
 	trial    trial
+	swept    time.Time // when room was made last
 }
 
 // A trial is about the shape of a request that took long, until the next few requests show
@@ -59,14 +62,21 @@ func (s *Shapes) Find(method, path []byte) *Habit {
 	var room [maxShape + 32]byte
 	known := *s.known.Load()
 	shape := appendShape(room[:0], method, path)
-	if h := known[string(shape)]; h != nil && h.Blocks() {
-		return h
+	h := known[string(shape)]
+	if h == nil || !h.Blocks() {
+		if h = known[string(widen(shape))]; h == nil || !h.Blocks() {
+			return nil
+		}
 	}
-	if h := known[string(widen(shape))]; h != nil && h.Blocks() {
-		return h
+	if !h.found.Load() {
+		h.found.Store(true)
 	}
-	return nil
+	return h
 }
+
+// Overran records that such a request, whose handler may never return, has held its loop until
+// it was taken over. It is not to be recorded by Held as well.
+func (s *Shapes) Overran(method, path []byte) { s.Held(method, path, Slow+1) }
 
 // Held records how long such a request took on the loop: see [Habit.Held].
 func (s *Shapes) Held(method, path []byte, d time.Duration) {
@@ -78,9 +88,9 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d > Slow {
-		name := string(shape)
-		if s.habit(name).Held(d) {
-			s.learned(name)
+		if h := s.habit(string(shape)); h != nil {
+			h.Held(d)
+			s.spread(string(shape))
 		}
 		return
 	}
@@ -104,8 +114,9 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 		}
 		switch {
 		case t.habit.Held(d):
-			if s.habit(t.shape).learn() {
-				s.learned(t.shape)
+			if h := s.habit(t.shape); h != nil {
+				h.learn()
+				s.spread(t.shape)
 			}
 			t.left = 0
 		case t.calls >= trialCalls && t.long < t.calls/2:
@@ -117,16 +128,18 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	}
 }
 
-// learned is called for a shape that blocks from now on. If many siblings block, it makes
-// the last segment a variable one. s.mu is held.
-func (s *Shapes) learned(shape string) {
+// spread is called for a shape that has held its loop. If many siblings have, it makes the
+// last segment a variable one. s.mu is held.
+func (s *Shapes) spread(shape string) {
 	wide := string(widen([]byte(shape)))
 	need := siblings
 	if h := s.find(wide); h != nil {
 		need <<= min(h.doubled(), doublings) // it was wrong before
 	}
 	if s.children(shape) >= need {
-		s.habit(wide).learn()
+		if h := s.habit(wide); h != nil {
+			h.learn()
+		}
 	}
 	s.recount()
 }
@@ -169,18 +182,15 @@ func (s *Shapes) find(shape string) *Habit {
 	return nil
 }
 
-// habit returns the habit of a shape, a new one if necessary. s.mu is held.
+// habit returns the habit of a shape, a new one if necessary, or nil if there is no room for
+// it. s.mu is held.
 func (s *Shapes) habit(shape string) *Habit {
 	if h := s.find(shape); h != nil {
 		return h
 	}
-	next := map[string]*Habit{}
-	if known := s.known.Load(); known != nil {
-		if len(*known) < maxShapes {
-			next = maps.Clone(*known)
-		} else {
-			s.blocking.Store(0) // everything is forgotten, and learned again
-		}
+	next := s.room()
+	if next == nil {
+		return nil
 	}
 	h := new(Habit)
 	next[shape] = h
@@ -188,12 +198,38 @@ func (s *Shapes) habit(shape string) *Habit {
 	return h
 }
 
-// children counts the shapes that block and differ from this one only in their last
-// segment.
+// room returns a copy of what is known that has room for one more, or nil. If it is full, only
+// what blocks and was found since the last time, at least keep ago, stays: shapes that clients
+// make up do not displace those that requests keep having. s.mu is held.
+func (s *Shapes) room() map[string]*Habit {
+	known := s.known.Load()
+	switch {
+	case known == nil:
+		return map[string]*Habit{}
+	case len(*known) < maxShapes:
+		return maps.Clone(*known)
+	case time.Since(s.swept) < keep:
+		return nil
+	}
+	s.swept = time.Now()
+	next := map[string]*Habit{}
+	for shape, h := range *known {
+		if h.found.Swap(false) && h.Blocks() {
+			next[shape] = h
+		}
+	}
+	if len(next) == maxShapes {
+		return nil
+	}
+	return next
+}
+
+// children counts the shapes that have held their loop, or block, and differ from this one only
+// in their last segment.
 func (s *Shapes) children(shape string) (n int) {
 	parent := shape[:strings.LastIndexByte(shape, '/')+1]
 	for other, h := range *s.known.Load() {
-		if rest, ok := strings.CutPrefix(other, parent); ok && strings.IndexByte(rest, '/') < 0 && h.Blocks() {
+		if rest, ok := strings.CutPrefix(other, parent); ok && strings.IndexByte(rest, '/') < 0 && (h.Blocks() || h.Slows() > 0) {
 			n++
 		}
 	}

@@ -16,9 +16,10 @@ type body struct {
 	closed bool // by the handler
 	ended  bool // the end was read
 
-	read  bool // something has been read
-	bound bool // read through an http.MaxBytesReader
-	full  bool // the last Read filled its buffer
+	n     int64 // bytes that were read
+	read  bool  // something has been read
+	bound bool  // read through an http.MaxBytesReader
+	full  bool  // the last Read filled its buffer
 }
 
 // Read implements io.Reader.
@@ -26,8 +27,8 @@ func (b *body) Read(p []byte) (int, error) {
 	c := b.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(&c.turns.reading)
-	defer c.done(&c.turns.reading)
+	c.take(&c.ctx.turns.reading)
+	defer c.done(&c.ctx.turns.reading)
 	switch {
 	case b.closed || c.x == nil:
 		return 0, http.ErrBodyReadAfterClose
@@ -37,13 +38,20 @@ func (b *body) Read(p []byte) (int, error) {
 	if !b.read {
 		b.read, b.bound = true, readsBounded()
 	}
-	n, err := c.x.Session.ReadBody(c.x, p)
+	n, err := b.receive(p)
 	b.full = n == len(p)
-	if err == io.EOF {
+	return n, ofClient(err)
+}
+
+// receive reads content. The caller has the turn of reading.
+func (b *body) receive(p []byte) (int, error) {
+	c := b.c
+	n, err := c.x.Session.ReadBody(c.x, p)
+	if b.n += int64(n); err == io.EOF {
 		b.ended = true
 		c.trailers()
 	}
-	return n, ofClient(err)
+	return n, err
 }
 
 // overran reports whether an http.MaxBytesReader has reached its limit: net/http closes
@@ -61,12 +69,41 @@ func readsBounded() bool {
 	return frame.Function == "net/http.(*maxBytesReader).Read"
 }
 
-// Close implements io.Closer. The server skips unread content.
+// closeReads is how much Close reads in order to find the end of the content.
+const closeReads = 256 << 10
+
+// Close implements io.Closer. As in net/http, it reads a little that was left of content over
+// HTTP/1, so that its end and trailers are found, unless that cannot keep the connection open. It
+// does not wait for a Read of another goroutine, and does not ask for content that the client holds back.
 func (b *body) Close() error {
-	b.c.mu.Lock()
-	defer b.c.mu.Unlock()
+	c := b.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b.closed || b.ended || c.x == nil || c.ctx.turns.reading || b.overran() || c.x.Version >= exchange.HTTP2 {
+		b.closed = true
+		return nil
+	}
+	x, most := c.x, int64(closeReads)
+	known := x.ContentLength != exchange.UnknownLength
+	if known && (x.ContentLength-b.n > most || x.Request.Close) || x.ExpectContinue && !b.read {
+		b.closed = true
+		return nil
+	}
+	c.take(&c.ctx.turns.reading)
+	defer c.done(&c.ctx.turns.reading)
+	p := copies.Get().(*[32 << 10]byte)
+	defer copies.Put(p)
+	var err error
+	for left := most; left > 0 && err == nil && !b.closed && c.x != nil; {
+		var n int
+		n, err = b.receive(p[:min(left, int64(len(p)))])
+		left -= int64(n)
+	}
 	b.closed = true
-	return nil
+	if err == io.EOF {
+		err = nil
+	}
+	return ofClient(err)
 }
 
 // trailers adds the fields that followed the content to the request.

@@ -63,7 +63,7 @@ func TestCallAllocations(t *testing.T) {
 	got := testing.AllocsPerRun(1000, func() {
 		x.ResetResponse()
 		x.Head = head
-		cfg.Serve(x, interfaces.(http.Handler), false)
+		cfg.Serve(x, interfaces.(http.Handler), Known)
 	})
 	if got > 3 || string(x.Body) != "x" {
 		t.Errorf("%v allocations for %q", got, x.Body)
@@ -99,7 +99,7 @@ func TestShareIsBalanced(t *testing.T) {
 					t.Errorf("%s: %v", name, p)
 				}
 			}()
-			cfg.Serve(x, k.h, false)
+			cfg.Serve(x, k.h, Known)
 		}()
 		if x.Session.(*still).shared != nil {
 			t.Errorf("%s: the exchange is still shared", name)
@@ -131,7 +131,7 @@ func TestContextWithoutField(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		io.WriteString(w, "x")
-	}), false)
+	}), Known)
 	if string(x.Body) != "x" || kept.Err() != context.Canceled {
 		t.Errorf("%q, %v", x.Body, kept.Err())
 	}

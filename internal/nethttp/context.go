@@ -18,6 +18,7 @@ type requestContext struct {
 	x     *exchange.Exchange // its Session is used only while mu is held, which finish waits for
 	state atomic.Uint32
 	mu    sync.Mutex
+	turns turns  // of the call, which has no room for them
 	watch *watch // nil until Done, Err or AfterFunc is first called
 }
 

@@ -15,7 +15,7 @@ func (w *writer) finish() {
 		w.begin(http.StatusOK)
 	}
 	w.sniff(nil)
-	if b := w.c.body; x.Version < exchange.HTTP2 && b != nil && b.overran() {
+	if b := w.c.body; x.Version < exchange.HTTP2 && b != nil && (b.overran() || b.closed && !b.ended) {
 		x.Response.Close = true
 	}
 	if w.trails || uint16(len(w.header)) != w.sent {

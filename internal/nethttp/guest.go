@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // A Guest is the host of an exchange that runs under a foreign server: its request comes
@@ -31,7 +32,14 @@ type Guest struct {
 	push *guestPush
 
 	mu    sync.Mutex
-	unask []func() bool // of OnGone
+	asked []asked
+	gone  bool // the client has left: writing has failed
+}
+
+// An asked is a function registered with OnGone.
+type asked struct {
+	f    func()
+	stop func() bool // keeps the request's context from calling it
 }
 
 // NewGuest returns a guest whose exchange has the request r.
@@ -166,8 +174,7 @@ func (g *Guest) SendBody(x *exchange.Exchange, p []byte) error {
 			return exchange.ErrLength
 		}
 		if _, err := g.w.Write(part); err != nil {
-			x.Abort()
-			return exchange.ErrGone
+			return g.fail()
 		}
 		x.Sent += int64(len(part))
 	}
@@ -182,7 +189,7 @@ func (g *Guest) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) e
 	sent, err := io.Copy(g.w, io.NewSectionReader(f, off, n))
 	x.Sent += sent
 	if err != nil || sent < n {
-		x.Abort()
+		_ = g.fail() // the reason may be the file
 		return errors.Join(io.ErrUnexpectedEOF, err)
 	}
 	return nil
@@ -208,9 +215,31 @@ func (g *Guest) Flush(x *exchange.Exchange) error {
 		return err
 	}
 	if err := g.ctl.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return exchange.ErrGone
+		return g.fail()
 	}
 	return nil
+}
+
+// fail is called when nothing more can be sent: the client has left, whether or not the server
+// cancels the context of the request.
+func (g *Guest) fail() error {
+	g.X.Abort()
+	g.lost()
+	return exchange.ErrGone
+}
+
+// lost calls the functions of OnGone that the context has not called.
+func (g *Guest) lost() {
+	g.mu.Lock()
+	g.gone = true
+	list := g.asked
+	g.asked = nil
+	g.mu.Unlock()
+	for _, a := range list {
+		if a.stop() {
+			a.f()
+		}
+	}
 }
 
 // ReadBody implements exchange.Session.
@@ -269,21 +298,27 @@ func (c *readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 func (g *Guest) OnGone(f func()) (gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unask = append(g.unask, context.AfterFunc(g.r.Context(), f))
+	if g.gone {
+		return true
+	}
+	g.asked = append(g.asked, asked{f, context.AfterFunc(g.r.Context(), f)})
 	return false
 }
 
-// forget cancels the registrations of OnGone.
+// forget cancels the registrations with OnGone.
 func (g *Guest) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, stop := range g.unask {
-		stop()
+	for _, a := range g.asked {
+		a.stop()
 	}
 }
 
 // Detach implements exchange.Session: there is no loop.
 func (g *Guest) Detach() {}
+
+// Watch implements exchange.Session: there is no loop.
+func (g *Guest) Watch(*learn.Watch) {}
 
 // Held implements exchange.Session: there is no loop.
 func (g *Guest) Held() time.Duration { return 0 }

@@ -49,6 +49,9 @@ func (h *guestHeld) pump(g *Guest) {
 	aborted := h.aborted
 	h.mu.Unlock()
 	h.lose()
+	if err != nil {
+		g.lost() // goroutines may wait for the client to leave
+	}
 	if aborted {
 		panic(http.ErrAbortHandler)
 	}

@@ -18,6 +18,9 @@ func (c *call) fill(conn *Conn) error {
 	x, r := c.x, &c.req
 	head := string(x.Head)
 	x.Head = unsafe.Slice(unsafe.StringData(head), len(head)) // for Release
+	if x.Version >= exchange.HTTP2 {
+		x.Session.Release() // the head is not held twice
+	}
 	c.ctx.conn, c.ctx.x = conn, x
 	c.writer.c, c.writer.length = c, exchange.UnknownLength
 	setContext(r, &c.ctx)
@@ -51,6 +54,8 @@ func (c *call) fill(conn *Conn) error {
 		}
 	}
 	switch {
+	case x.Preface():
+		r.ContentLength = -1 // as under net/http: its content is the connection's
 	case x.Version >= exchange.HTTP2:
 		r.Trailer, _ = announced(r.Header) // the framing does not depend on it
 	case x.ContentLength == exchange.UnknownLength:

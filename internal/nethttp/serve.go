@@ -11,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // Config is shared by the handlers of one server. Its fields must not change while the
@@ -32,6 +34,9 @@ type Config struct {
 	Log func(format string, args ...any)
 	// Panicked counts a panic other than http.ErrAbortHandler.
 	Panicked func()
+	// Overran is called for a request whose loop was taken over because its handler, about
+	// which nothing is known, has not returned. It must not block.
+	Overran func(method, path []byte)
 }
 
 // A call is one request with its response, as used by a handler.
@@ -39,15 +44,15 @@ type Config struct {
 // Handlers pass parts of it to other goroutines, so all code that uses the exchange holds
 // mu, and finds x nil when the handler has returned.
 type call struct {
+	watch  learn.Watch // must be first: it is cast back
 	req    http.Request
 	url    url.URL
 	ctx    requestContext
-	writer writer
+	writer hijackable
 
-	mu    sync.Mutex
-	x     *exchange.Exchange // nil after the handler has returned
-	body  *body              // nil if the request has none
-	turns turns
+	mu   sync.Mutex
+	x    *exchange.Exchange // nil after the handler has returned
+	body *body              // nil if the request has none
 }
 
 // turns are those of the goroutines that use one exchange: one at a time reads and one
@@ -78,11 +83,11 @@ func (c *call) done(busy *bool) {
 // deadline, takes only c.mu: it must not wait for a writer that waits for the client.
 func (c *call) lock() {
 	c.mu.Lock()
-	c.take(&c.turns.writing)
+	c.take(&c.ctx.turns.writing)
 }
 
 func (c *call) unlock() {
-	c.done(&c.turns.writing)
+	c.done(&c.ctx.turns.writing)
 	c.mu.Unlock()
 }
 
@@ -95,12 +100,20 @@ const (
 	returned
 )
 
-// Serve runs h for the request of x, and completes its response. A handler that is known to
-// block is run off the loop.
+// A Habit is what is known about a handler.
+type Habit uint8
+
+const (
+	Known   Habit = iota // nothing is to be learned
+	Unknown              // it is to be learned whether it blocks
+	Blocks               // it is run off the loop
+)
+
+// Serve runs h for the request of x, and completes its response.
 //
 // From the first line on, the exchange is shared by all code that holds the call's lock,
 // and giveBack ends that in every case.
-func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
+func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, habit Habit) {
 	c := &call{x: x}
 	var how ending
 	x.Session.Share(&c.mu)
@@ -110,16 +123,41 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 		how = refused
 		return
 	}
-	if blocks { // no other goroutine has the call yet
+	switch habit { // no other goroutine has the call yet
+	case Blocks:
 		x.Session.Release()
 		x.Session.Detach()
 		x.Session.Stretch() // timing starts here
+	case Unknown:
+		c.watch.Overran = overran
+		x.Session.Watch(&c.watch)
 	}
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions
 	}
-	h.ServeHTTP(&c.writer, &c.req)
+	h.ServeHTTP(c.responseWriter(), &c.req)
 	how = returned
+}
+
+// responseWriter is the writer in the form that the handler gets. A stream of HTTP/2 cannot
+// be hijacked, and handlers tell by the type, as under net/http.
+func (c *call) responseWriter() http.ResponseWriter {
+	if c.x.Version >= exchange.HTTP2 && !c.x.Preface() {
+		return &c.writer.writer
+	}
+	return &c.writer
+}
+
+// overran is told by a call's watch, by another goroutine than the handler's.
+func overran(w *learn.Watch) {
+	c := (*call)(unsafe.Pointer(w))
+	if !c.mu.TryLock() {
+		return // it is not the handler that runs
+	}
+	defer c.mu.Unlock()
+	if c.x != nil {
+		c.ctx.conn.cfg.Overran(c.x.MethodBytes(), c.x.PathBytes())
+	}
 }
 
 // leave ends the call, even if a hook that it calls panics.
@@ -149,10 +187,10 @@ func (c *call) report(cfg *Config, p any) {
 func (c *call) end(how *ending) {
 	defer c.forget()
 	c.mu.Lock()
-	if *how == abandoned && c.turns.writing && !c.x.Hijacked {
+	if *how == abandoned && c.ctx.turns.writing && !c.x.Hijacked {
 		c.x.Session.SetWriteDeadline(past) // nothing waits for a client that is cut
 	}
-	c.take(&c.turns.writing)
+	c.take(&c.ctx.turns.writing)
 	defer c.giveBack()
 	switch *how {
 	case abandoned:
@@ -192,12 +230,12 @@ var past = time.Unix(1, 0)
 // interrupt ends a Read that waits for the client, and returns when it has ended. c.mu is
 // held.
 func (c *call) interrupt() {
-	if !c.turns.reading {
+	if !c.ctx.turns.reading {
 		return
 	}
 	c.x.Session.SetReadDeadline(past)
-	c.take(&c.turns.reading)
-	c.done(&c.turns.reading)
+	c.take(&c.ctx.turns.reading)
+	c.done(&c.ctx.turns.reading)
 }
 
 // forget releases what the request holds.

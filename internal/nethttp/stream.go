@@ -83,8 +83,11 @@ func (w *writer) deadline(set func(exchange.Session, time.Time), hijacked func(n
 // after the response has begun.
 func (w *writer) EnableFullDuplex() error { return nil }
 
+// A hijackable writer is one whose connection serves no other request at the same time.
+type hijackable struct{ writer }
+
 // Hijack implements http.Hijacker.
-func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (w *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c := w.c
 	c.lock()
 	defer c.unlock()

@@ -23,7 +23,7 @@ const streamAt = 16 << 10
 // connection.
 const chunkAt = 4 << 10
 
-// A writer is the ResponseWriter of a call.
+// A writer is the ResponseWriter of a call; over HTTP/1 it is within a hijackable.
 //
 // The header is converted to field lines when the handler writes the status: later changes
 // have no effect, because strings are immutable. The lines that depend on the body follow

@@ -134,6 +134,15 @@ var contextTrials = []trial{
 		o.note("%q, %s", b, describe(err))
 		put(o, w, "late")
 	}, play: []step{say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), hear(1)}},
+	{name: "controller: read deadline passed, moved on", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		o.err("set", c.SetReadDeadline(time.Now().Add(-time.Second)))
+		_, err := io.ReadAll(r.Body)
+		o.err("read", err)
+		o.err("set", c.SetReadDeadline(time.Time{}))
+		o.open("called")
+		o.read(r.Body)
+	}, play: []step{say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5")), pass("called"), say("hello"), hear(1)}},
 	{name: "controller: read deadline taken back", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
 		o.err("set", c.SetReadDeadline(time.Now().Add(time.Hour)))

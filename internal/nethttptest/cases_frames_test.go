@@ -26,7 +26,7 @@ func get2(fields ...string) string { return asks(1, "GET", "/", fields...) }
 
 // frameTrials are scripts of frames.
 func frameTrials() []trial {
-	all := slices.Concat(headTrials2, contentTrials2, connTrials2, windowTrials2, resetTrials2)
+	all := slices.Concat(headTrials2, contentTrials2, connTrials2, windowTrials2, resetTrials2, deadlineTrials2)
 	for i := range all {
 		all[i].differs = reasonOver2(strings.TrimPrefix(all[i].name, prefix2))
 	}
@@ -55,6 +55,7 @@ var headTrials2 = []trial{
 	over2("head: Host and no :authority", look, request2(":method", "GET", ":scheme", "http", ":path", "/", "host", "other")),
 	over2("head: Host equal to :authority", look, get2("host", "h")),
 	over2("head: Host other than :authority", look, get2("host", "other")),
+	over2("head: Host equal to :authority but for case and port", look, request2(":method", "GET", ":scheme", "http", ":authority", "LocalHost:80", ":path", "/", "host", "localhost")),
 	over2("head: Host twice", look, get2("host", "h", "host", "h")),
 	over2("head: neither Host nor :authority", look, request2(":method", "GET", ":scheme", "http", ":path", "/")),
 	over2("head: empty :authority", look, request2(":method", "GET", ":scheme", "http", ":authority", "", ":path", "/")),

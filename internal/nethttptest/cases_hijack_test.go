@@ -239,6 +239,23 @@ var hijackTrials = []trial{
 		b, err := io.ReadAll(rw)
 		o.note("%q, %s", b, describe(err))
 	}, play: []step{say(message("CONNECT h:443 HTTP/1.1", "Host: h:443") + "tunnelled"), half()}},
+	{name: "hijack: CONNECT of net/rpc", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		o.request(r)
+		c, rw := hijack(o, w)
+		defer c.Close()
+		line, err := rw.ReadString('\n')
+		o.note("%q, %s", line, describe(err))
+		put(o, c, "HTTP/1.0 200 Connected to Go RPC\n\n")
+	}, play: []step{say("CONNECT /_goRPC_ HTTP/1.0\n\n" + "call\n"), end()}},
+	{name: "hijack: HTTP/2 of a handler's own", noPath: true, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		o.request(r)
+		c, rw := hijack(o, w)
+		defer c.Close()
+		rest := make([]byte, len("SM\r\n\r\n"))
+		_, err := io.ReadFull(rw, rest)
+		o.note("%q, %s", rest, describe(err))
+		put(o, c, "frames")
+	}, play: []step{say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), end()}},
 	{name: "hijack: by the controller", play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		o.err("hijack", err)

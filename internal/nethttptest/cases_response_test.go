@@ -173,7 +173,15 @@ var responseTrials = []trial{
 	{name: "fields out: Server", send: get("/"), handle: answers(0, []string{"Server", "mine/1.0"}, "x")},
 	{name: "fields out: Connection: close", send: get("/"), handle: answers(0, []string{"Connection", "close"}, "x")},
 	{name: "fields out: Connection: Close among others", differs: &framing, send: get("/"), handle: answers(0, []string{"Connection", "x, Close"}, "x")},
-	{name: "fields out: Connection: keep-alive", differs: &framing, send: get("/"), handle: answers(0, []string{"Connection", "keep-alive"}, "x")},
+	{name: "fields out: Connection: keep-alive", send: get("/"), handle: answers(0, []string{"Connection", "keep-alive"}, "x")},
+	{name: "fields out: Connection: keep-alive, to a client that closes", send: get("/", closing), handle: answers(0, []string{"Connection", "keep-alive"}, "x")},
+	{name: "fields out: Connection: keep-alive, of events", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Connection", "keep-alive")
+		put(o, w, "data: 1\n\n")
+		o.err("flush", http.NewResponseController(w).Flush())
+		put(o, w, "data: 2\n\n")
+	}},
 	{name: "fields out: Connection: upgrade", send: get("/"), handle: answers(426, []string{"Connection", "upgrade", "Upgrade", "x"}, "x")},
 	{name: "fields out: Transfer-Encoding: chunked", send: get("/"), handle: answers(0, []string{"Transfer-Encoding", "chunked"}, "x")},
 	{name: "fields out: Transfer-Encoding: identity", differs: &framing, send: get("/"), handle: answers(0, []string{"Transfer-Encoding", "identity"}, "x")},

@@ -133,6 +133,13 @@ var resetTrials2 = []trial{
 	}, get2()),
 	over2("panic: with content to come", func(*observer, http.ResponseWriter, *http.Request) { panic("oops") }, opens(1, "/")),
 	over2("close: by the handler", answers(0, []string{"Connection", "close"}, "ok"), get2()),
+	play2("close: by the handler, before the end", func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		put(o, w, "hello, ")
+		flush(w)
+		o.pass("told")
+		put(o, w, "goodbye")
+	}, raw(get2()), hearGoAway(), open("told"), hear(1)),
 	over2("hijack", func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		_, _, err := http.NewResponseController(w).Hijack()
 		o.note("hijack fails %v", err != nil)

@@ -125,7 +125,7 @@ transport std only.
 - **Handshakes are bounded.** With ServeTLS and ListenAndServeTLS, handshakes have a deadline even if no timeout is set (10 s), and a bound on how many run and wait.
 - **ConnState after the handshake.** A connection is StateNew when its handshake is complete, not when it is accepted.
 - **close_notify alone is not noticed at once.** A client that ends only its direction of TLS, and not its TCP stream, while the handler of its only request runs counts as having left when the response has been sent. net/http reads on meanwhile, and cancels the request's context.
-- **Priorities.** Responses are sent by the priorities of RFC 9218.
+- **Priorities.** Responses are sent by the priorities of RFC 9218. Those without one take turns, as in net/http.
 - **Floods.** Frames that achieve nothing are counted across their kinds, and end the connection with ENHANCE_YOUR_CALM.
 
 ## In general

@@ -2,7 +2,7 @@ package nethttptest
 
 // differingOver2 are the trials over HTTP/2 that differ; reasonsHTTP2 says why.
 var differingOver2 = []string{
-	"body: closed behind its end", "connect: extended", "connect: to an authority", "connect: with content", "connect: without port",
+	"body: closed behind its end", "connect: to an authority", "connect: with content", "connect: without port",
 	"content: announced and none", "content: lengths that differ",
 	"content: shorter than announced",
 	"content: trailers with content-length",
@@ -13,7 +13,7 @@ var differingOver2 = []string{
 	"flush: with length, too long a body", "frame: 16 KiB and one byte", "framing: length and bad coding", "goaway: from the client",
 	"goaway: with an error", "head: 100 KiB", "head: 200 fields", "head: 300 KiB", "head: :authority with space", "head: :authority with user",
 	"head: :path in absolute form", "head: :path with bad escape", "head: :path with fragment", "head: :path with space", "head: GET *",
-	"head: Host and no :authority", "head: Host equal to :authority", "head: Host other than :authority", "head: Host twice", "head: PRI *",
+	"head: Host and no :authority", "head: Host equal to :authority", "head: Host equal to :authority but for case and port", "head: Host other than :authority", "head: Host twice", "head: PRI *",
 	"head: connection", "head: empty :authority", "head: keep-alive", "head: method is no token", "head: neither Host nor :authority",
 	"head: path of 80 KiB", "head: proxy-connection", "head: scheme of its own", "head: te twice", "head: te: gzip", "head: transfer-encoding",
 	"head: unknown expectation", "head: upgrade", "head: value with spaces around it", "headers: on a lower stream",

@@ -26,18 +26,18 @@ var reasonsHTTP2 = []*reason2{
 		"HTTP/2: Host",
 		"A Host field that says the same as :authority, or stands for it, is in Request.Host and not in Header, as over HTTP/1. " +
 			"net/http leaves it in Header.",
-	}, regexp.MustCompile(`^head: Host (equal to|and no) :authority$`)},
+	}, regexp.MustCompile(`^head: Host (equal to|and no) :authority( but for case and port)?$`)},
 	{reason{
 		"HTTP/2: CONNECT",
-		"Extended CONNECT is always on (RFC 8441). A successful answer to CONNECT has no Content-Length (RFC 9110, 8.6).",
-	}, regexp.MustCompile(`^connect: (extended|with content|to an authority)$`)},
+		"A successful answer to CONNECT has no Content-Length (RFC 9110, 8.6).",
+	}, regexp.MustCompile(`^connect: (with content|to an authority)$`)},
 	{reason{
 		"HTTP/2: trailers that were not announced",
 		"They are in Request.Trailer, as over HTTP/1 with both. net/http drops them.",
 	}, regexp.MustCompile(`^(content: trailers, not announced|trailers: not announced)$`)},
 	{reason{
 		"HTTP/2: malformed requests",
-		"What RFC 9113 (8.1.1, 8.2 and 8.3) calls malformed resets the stream, and does not reach the handler if it is known in " +
+		"What RFC 9113 (8.1.1, 8.2 and 8.3) calls malformed gets 400, and the stream is reset. It does not reach the handler if it is known in " +
 			"time. A target or an authority that is not valid in HTTP/1.1 gets 400, as there. net/http accepts some of it, answers " +
 			"some with 400, and lets the handler read content that is not what Content-Length says.",
 	}, regexp.MustCompile(`^(head: .*|connect: without port|content: (trailers|length|lengths|negative|announced|shorter|longer).*|` +
@@ -75,7 +75,7 @@ var reasonsHTTP2 = []*reason2{
 	}, regexp.MustCompile(`^status: .*`)},
 	{reason{
 		"HTTP/2: http.ResponseWriter",
-		"It implements the same as over HTTP/1. Hijack returns errors.ErrUnsupported, and there is no http.Pusher.",
+		"It is an io.ReaderFrom, as over HTTP/1, and no http.Pusher: clients have removed server push.",
 	}, regexp.MustCompile(`^writer: what it implements$`)},
 	{reason{
 		"HTTP/2: content after Close",

@@ -8,7 +8,8 @@ var (
 	strict = reason{
 		"Strict syntax",
 		"Input that RFC 9110 and 9112 forbid gets 400, the connection is closed, and nothing after it is parsed: two servers " +
-			"that read such bytes differently make request smuggling possible. net/http accepts some of it.",
+			"that read such bytes differently make request smuggling possible. net/http accepts some of it. Only the head of net/rpc, " +
+			"\"CONNECT /path HTTP/1.0\" and two bare line feeds, is accepted: no fields are in it, and no request can follow.",
 	}
 	minor = reason{
 		"Later versions of HTTP/1",
@@ -17,7 +18,7 @@ var (
 	bounds = reason{
 		"Limits with defaults",
 		"A head may have 64 KiB and 128 fields unless MaxHeaderBytes or Limits say otherwise (net/http: 1 MiB and any number), " +
-			"and a target that is too long gets 414.",
+			"and a target that does not fit gets 414.",
 	}
 	late = reason{
 		"408 for late heads",
@@ -39,7 +40,7 @@ var (
 	}
 	framing = reason{
 		"The server controls framing",
-		"If a handler sets Connection, close is honoured at any position, keep-alive is left out, and the rest is sent. A " +
+		"If a handler sets Connection, close is honoured at any position, and the rest is sent. A " +
 			"Transfer-Encoding is not sent; the body is chunked unless it is identity or there is a Content-Length. Of several " +
 			"Content-Lengths one counts. A complete answer keeps its connection if the handler then writes too much. net/http sends " +
 			"what the handler set, right or wrong, or closes the connection.",
@@ -76,8 +77,7 @@ var (
 	shutdowns = reason{
 		"Shutdown and Close",
 		"If the context of Shutdown ends first, the remaining connections are cut, because nothing waits for them any more. " +
-			"Closing a listener other than through the server does not end Serve; Shutdown and Close do. IdleTimeout has its own " +
-			"default and does not follow ReadTimeout.",
+			"IdleTimeout has its own default and does not follow ReadTimeout.",
 	}
 	cutShort = reason{
 		"Late answers are cut",
@@ -87,7 +87,8 @@ var (
 	}
 	noBody = reason{
 		"No body with 205 and CONNECT",
-		"RFC 9110 (15.3.6 and 9.3.6) forbids it. The connection of a CONNECT that was not hijacked is closed.",
+		"RFC 9110 (15.3.6 and 9.3.6) forbids it. The connection of a CONNECT that was not hijacked is closed: its client may have " +
+			"sent data for the tunnel, and an intermediary may not look at it, so nothing of it must be taken for a request.",
 	}
 	trailers = reason{
 		"Trailers",

@@ -1,6 +1,7 @@
 package nethttptest
 
 import (
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,27 @@ var noBodies2 = rule{
 		"A request without content has http.NoBody as its Body, as over HTTP/1. net/http has an empty reader of its own there.",
 	},
 	eachSeen(func(a, b string) bool { return a == "no body false" && b == "no body true" }),
+}
+
+// malformed2 are requests that violate RFC 9113, 8.
+var malformed2 = rule{
+	reason{
+		"HTTP/2: answers to malformed requests",
+		"Where net/http only resets the stream, status 400 comes before the reset (RFC 9113, 8.1.1): Go's client repeats a request " +
+			"whose stream was reset with PROTOCOL_ERROR and that has no answer.",
+	},
+	func(ref, red *outcome) (applied bool) {
+		for i := range min(len(ref.conns), len(red.conns)) {
+			a, b := ref.conns[i].answers, red.conns[i].answers
+			for j := range min(len(a), len(b)) {
+				const code = "PROTOCOL_ERROR"
+				if a[j].reset == code && a[j].status == 0 && b[j].reset == code && b[j].status == http.StatusBadRequest && len(b[j].body) == 0 {
+					a[j], applied = b[j], true
+				}
+			}
+		}
+		return applied
+	},
 }
 
 // errors2 are of streams that have ended, over HTTP/2.

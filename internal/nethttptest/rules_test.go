@@ -18,7 +18,7 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&informational, &refusals, &lengths, &lengths2, &noBodies2, &states2, &logs2, &errors2, &cutsTLS}
+var rules = []*rule{&informational, &refusals, &lengths, &lengths2, &noBodies2, &malformed2, &states2, &logs2, &errors2, &cutsTLS}
 
 // informational answers are not sent where they cannot help.
 var informational = rule{

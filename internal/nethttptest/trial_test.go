@@ -155,6 +155,13 @@ func hearBytes(n int) step {
 	}
 }
 
+// hearGoAway waits for GOAWAY.
+func hearGoAway() step {
+	return func(r *run) {
+		r.c.wait("GOAWAY", func([]answer, []byte) bool { return r.c.talk().goAway != "" })
+	}
+}
+
 // pass waits for a gate that a handler opens; open opens one that it waits for.
 func pass(name string) step { return func(r *run) { r.observer.pass(name) } }
 func open(name string) step { return func(r *run) { r.observer.open(name) } }

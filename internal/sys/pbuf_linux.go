@@ -65,14 +65,16 @@ func (r *Ring) NewBuffers(group uint16, n, size int) (*Buffers, error) {
 	b.entries = unsafe.Slice((*bufEntry)(unsafe.Pointer(&b.mem[0])), n)
 	b.slab = b.mem[index:]
 	b.tailAt = (*atomic.Uint32)(unsafe.Pointer(&b.mem[unsafe.Offsetof(bufEntry{}.bid)]))
-	if err := b.register(); err != nil {
+	if err := b.Offer(); err != nil {
 		b.Close()
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *Buffers) register() error {
+// Offer gives the kernel the buffers that are not in use: at first none. It may be called again
+// after an error.
+func (b *Buffers) Offer() error {
 	reg := bufReg{addr: uint64(uintptr(unsafe.Pointer(&b.mem[0]))), entries: uint32(len(b.entries)), group: b.group}
 	return b.ring.register("buffer ring", registerPbuf, unsafe.Pointer(&reg), 1)
 }
@@ -85,10 +87,10 @@ func (b *Buffers) Withdraw() error {
 	return b.ring.register("buffer ring", withdrawPbuf, unsafe.Pointer(&reg), 1)
 }
 
-// Offer gives the kernel buffers again after Withdraw. used are those that completions name,
-// which are recycled later. If there are none, the memory of all is returned to the system, and
-// the kernel is given the first n.
-func (b *Buffers) Offer(n int, used map[uint16]bool) error {
+// Refill prepares the buffers to be offered again after Withdraw. used are those that completions
+// name, which are recycled later. If there are none, the memory of all is returned to the system,
+// and the first n are prepared.
+func (b *Buffers) Refill(n int, used map[uint16]bool) {
 	opened := b.open
 	b.open, b.tail, b.entries[0].tail = 0, 0, 0
 	if len(used) == 0 {
@@ -101,7 +103,6 @@ func (b *Buffers) Offer(n int, used map[uint16]bool) error {
 			b.Recycle(id)
 		}
 	}
-	return b.register()
 }
 
 // Open gives the kernel up to n more buffers, and reports whether there were any.

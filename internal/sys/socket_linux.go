@@ -25,11 +25,23 @@ func Recv(fd int, p []byte) (int, syscall.Errno) {
 	return int(n), 0
 }
 
+// largeSend is the number of bytes from which on a send notifies the scheduler. It never waits,
+// but copies, cuts into segments and delivers for milliseconds if the peer takes small ones, and
+// much longer if the CPU is also wanted by other processes: so it must not hold a processor of
+// the scheduler.
+const largeSend = 16 << 10
+
 // Send writes to a socket, without waiting and without SIGPIPE. more means that other bytes
 // follow at once, so that the kernel may wait for them to fill a segment.
 func Send(fd int, p []byte, more bool) (int, syscall.Errno) {
 	Sending()
-	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags(more), 0, 0)
+	var n uintptr
+	var errno syscall.Errno
+	if len(p) < largeSend {
+		n, _, errno = syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags(more), 0, 0)
+	} else {
+		n, _, errno = syscall.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags(more), 0, 0)
+	}
 	if errno != 0 {
 		return 0, errno
 	}
@@ -50,17 +62,24 @@ const MaxVector = 64
 func SendVector(fd int, bufs [][]byte, more bool) (int, syscall.Errno) {
 	Sending()
 	var iov [MaxVector]unix.Iovec
-	k := 0
+	k, size := 0, 0
 	for _, b := range bufs[:min(len(bufs), MaxVector)] {
 		if len(b) > 0 {
 			iov[k].Base = unsafe.SliceData(b)
 			iov[k].SetLen(len(b))
+			size += len(b)
 			k++
 		}
 	}
 	msg := unix.Msghdr{Iov: &iov[0]}
 	msg.SetIovlen(k)
-	n, _, errno := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), flags(more))
+	var n uintptr
+	var errno syscall.Errno
+	if size < largeSend {
+		n, _, errno = syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), flags(more))
+	} else {
+		n, _, errno = syscall.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), flags(more))
+	}
 	if errno != 0 {
 		return 0, errno
 	}
@@ -130,6 +149,29 @@ func NoDelay(fd int) { _ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) }
 func SetAckTimeout(fd int, d time.Duration) {
 	ms := min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32)
 	_ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int32(ms))
+}
+
+const (
+	// TemperFrom is the number of bytes to be sent from which on Temper is worth its call.
+	TemperFrom = 32 << 10
+	// smallSegment is less than any network has, with IPv6 and options.
+	smallSegment = 1200
+	// unsentSegments are accepted for a peer with small segments, beyond what it takes.
+	unsentSegments = 64
+)
+
+// Temper bounds what a socket accepts for a peer that takes only small segments. One that has
+// never offered a window of more than a kilobyte makes the kernel cut all that the socket accepts,
+// half a megabyte, into segments of half of that. Each of them takes a microsecond and more than
+// twice its size in memory, which all sockets of the system share. Errors do not matter: the
+// socket may be of another family.
+func Temper(fd int) {
+	var n int32
+	size := uint32(unsafe.Sizeof(n))
+	_, _, errno := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, uintptr(unsafe.Pointer(&n)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno == 0 && n < smallSegment {
+		_ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentSegments*n)
+	}
 }
 
 func setInt(fd, level, option int, value int32) syscall.Errno {

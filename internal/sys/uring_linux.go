@@ -12,6 +12,7 @@ import (
 
 // The constants of io_uring(7) that are used here, as in <linux/io_uring.h>.
 const (
+	OpNop     = 0
 	OpPollAdd = 6
 	OpAccept  = 13
 	OpCancel  = 14
@@ -215,6 +216,20 @@ func (r *Ring) Overflown() bool { return r.sqFlags.Load()&sqOverflow != 0 }
 func (r *Ring) Enter() syscall.Errno {
 	_, _, errno := syscall.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.FD), uintptr(r.Queued()), 0, enterGetEvents, 0, 0)
 	return errno
+}
+
+// Collect collects completions for which the queue had no room. Unlike Enter it submits nothing, so
+// that requests which the kernel has no memory for do not keep it from that.
+func (r *Ring) Collect() syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.FD), 0, 0, enterGetEvents, 0, 0)
+	return errno
+}
+
+// Unsubmitted calls f for the requests that the kernel has not accepted. f may change them.
+func (r *Ring) Unsubmitted(f func(e *SQE)) {
+	for i := r.sqHead.Load(); i != r.tail; i++ {
+		f(&r.sqes[i&r.sqMask])
+	}
 }
 
 // PollArg is the Arg of a request OpPollAdd for some events.

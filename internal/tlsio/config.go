@@ -12,9 +12,9 @@ import (
 type Config struct {
 	// TLS is the configuration of crypto/tls. It must not be changed.
 	TLS *tls.Config
-	// NewSession is called on the loop, when the handshake is complete, with the protocol
-	// that was negotiated (ALPN, RFC 7301): empty if none was.
-	NewSession func(c transport.Conn, protocol string) transport.Session
+	// NewSession is called on the loop, when the handshake is complete, with what it has
+	// negotiated.
+	NewSession func(c transport.Conn, state *tls.ConnectionState) transport.Session
 	// Handshakes bounds the handshakes of all connections together.
 	Handshakes *Handshakes
 	// Timeout bounds a handshake, from accept to its end, including the time in the queue

@@ -16,7 +16,7 @@ import (
 func serverConfig(newSession func(c transport.Conn) transport.Session) *Config {
 	return &Config{
 		TLS: &tls.Config{Certificates: transporttest.Certificates()}, Handshakes: NewHandshakes(0, 0),
-		NewSession: func(c transport.Conn, _ string) transport.Session { return newSession(c) },
+		NewSession: func(c transport.Conn, _ *tls.ConnectionState) transport.Session { return newSession(c) },
 	}
 }
 

@@ -44,6 +44,9 @@ func (c *Conn) Detach() {
 // Detached implements transport.Conn.
 func (c *Conn) Detached() bool { return c.conn.Detached() }
 
+// Watch implements transport.Conn.
+func (c *Conn) Watch(w *transport.Watch) *transport.Watch { return c.conn.Watch(w) }
+
 // Release implements transport.Conn.
 func (c *Conn) Release() {
 	if c.fed != nil {

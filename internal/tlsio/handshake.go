@@ -282,7 +282,7 @@ func (s *Session) shaken(h *handshake, conn *tls.Conn, err error, out *buf.Queue
 		s.wire.free()
 	}
 	s.begin(out)
-	inner := s.cfg.NewSession((*Conn)(s), st.NegotiatedProtocol)
+	inner := s.cfg.NewSession((*Conn)(s), &st)
 	s.mu.Lock()
 	s.inner, s.hs = inner, nil
 	s.leaver, _ = inner.(transport.Leaver)

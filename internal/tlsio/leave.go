@@ -7,7 +7,10 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-var _ transport.Leaver = (*Session)(nil)
+var (
+	_ transport.Leaver = (*Session)(nil)
+	_ transport.Lender = (*Session)(nil)
+)
 
 // errLeft is what advance returns when the inner session's Feed has left the connection:
 // from then on the goroutine uses nothing of the session.
@@ -29,6 +32,19 @@ func (s *Session) Left(*buf.Queue) (n int, ok bool) {
 	}
 	s.w.out.Take(&added)
 	return s.part(consumed), true
+}
+
+// Lend implements the transport's contract: what the inner session lends is encrypted first.
+func (s *Session) Lend(send func()) {
+	s.mu.Lock()
+	inner, ok := s.inner.(transport.Lender)
+	s.mu.Unlock()
+	if ok {
+		inner.Lend(func() {
+			s.encrypt(&s.w.out)
+			send()
+		})
+	}
 }
 
 // Leave implements transport.Conn.

@@ -204,7 +204,7 @@ func TestHijack(t *testing.T) {
 // TestAllocations counts those of a request, by server and client.
 func TestAllocations(t *testing.T) {
 	c, cfg := new(directConn), serverConfig(nil)
-	cfg.NewSession = func(c transport.Conn, _ string) transport.Session { return &liner{Conn: c, t: t} }
+	cfg.NewSession = func(c transport.Conn, _ *tls.ConnectionState) transport.Session { return &liner{Conn: c, t: t} }
 	c.start(t, cfg)
 	request := []byte("GET / HTTP/1.1\n")
 	if n := testing.AllocsPerRun(200, func() { c.exchange(t, request) }); n > most {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // A Session is the protocol's side of one connection: a state machine that is fed with
@@ -23,7 +24,8 @@ type Session interface {
 	// output are pending, nothing is fed.
 	//
 	// Feed may take its time. If it does not return within a few milliseconds, another
-	// goroutine takes over the loop, and Feed continues as an ordinary goroutine. A Feed
+	// goroutine takes over the loop, and Feed continues as an ordinary goroutine. On a loop that
+	// has been taken over often, it begins as one. A Feed
 	// that is about to block calls Conn.Detach first. Until Feed has returned, the session
 	// is not fed; it can read more bytes itself, with Conn.Read. If it ends its goroutine
 	// (runtime.Goexit), the connection is cut. A Feed that has left its connection, by
@@ -93,6 +95,29 @@ type Leaver interface {
 	Left(out *buf.Queue) (n int, ok bool)
 }
 
+// A Lender is a session whose queue may hold output, while Feed runs code that may take long, that
+// the peer must not wait for: answers to requests that arrived before the one in progress. Feed and
+// Lend race as described for Leaver:
+//
+//  1. Feed stores that its queue is lent. Until it has taken it back (5), it uses neither the
+//     queue nor anything of Conn but Detached, Release, the timeouts and what any goroutine may use.
+//  2. Feed reads Conn.Detached. If it is true, Lend may have been called before 1: Feed takes
+//     the queue back (5), and sends what is in it.
+//  3. The watchdog deposes Feed's goroutine: Detached is true from here on.
+//  4. The goroutine that takes the loop over calls Lend, which compares and swaps, and calls
+//     send if it wins.
+//  5. Feed compares and swaps. If it loses, it waits until send has returned.
+//
+// Lend is called at most once for each takeover, before the loop does anything else. A
+// transport without loops never calls it: there Detached is always true.
+type Lender interface {
+	Session
+
+	// Lend calls send, which sends what is in the queue of the Feed that has not returned as far
+	// as the socket accepts it, if the queue is lent.
+	Lend(send func())
+}
+
 // A Conn is the session's interface to its connection. Any goroutine may call Wake, Close
 // and the addresses at any time; all other methods may be called only within the session's
 // own methods and functions run by Wake.
@@ -152,6 +177,12 @@ type Feeding interface {
 	// was taken over.
 	Detached() bool
 
+	// Watch names what is told if the loop is taken over before Feed returns and before Watch
+	// is called again; nil is nobody. It returns what was named before, nil if that has been
+	// told. It is told at most once, before the loop continues. Feed may call Watch if
+	// Detached was false when it began. It costs an atomic swap.
+	Watch(w *Watch) *Watch
+
 	// Leave ends this Feed for the connection, while its goroutine continues as an ordinary
 	// one. Only a [Leaver] may call it, on the goroutine of Feed, when nothing waits in Read
 	// or Flush. n bytes of in are consumed; the rest is fed again at once, as after
@@ -195,6 +226,9 @@ type Feeding interface {
 	Hijack(unread []byte, out *buf.Queue) (net.Conn, error)
 }
 
+// A Watch is told that a call holds its loop for too long.
+type Watch = learn.Watch
+
 // Closing says how a connection is closed.
 type Closing uint8
 
@@ -203,8 +237,8 @@ const (
 	// Orderly closes as soon as Feed has returned and the remaining output is sent.
 	Orderly Closing = iota
 	// Abrupt closes at once: Lost notifies a running Feed, its waits end, and output that
-	// the kernel has not accepted is dropped. The peer gets what the kernel has, and the
-	// end of the stream.
+	// the kernel has not accepted is dropped, and so is what a call that runs leaves in out.
+	// The peer gets what the kernel has, and the end of the stream.
 	Abrupt
 	// Reset is Abrupt with a reset, so that the peer cannot mistake what it has received
 	// for everything. Lost does not notify a running Feed.
@@ -260,6 +294,10 @@ type Transport interface {
 	// takes the listener over: it closes it, and Serve returns the error that ends its
 	// Accept. Of the options, only NewSession applies.
 	Adopt(l net.Listener, o ListenOptions) error
+	// Drop closes what Adopt has made of a *net.TCPListener or *net.UnixListener; connections
+	// in its backlog are not accepted first. If no listener is left, Serve returns why. It has
+	// no effect on one that the transport has taken over.
+	Drop(l net.Listener, why error)
 	// Serve runs the loops until Close. It returns ErrStopped, or the reason why a loop
 	// could not continue, or why the last listener accepts no more.
 	Serve() error
@@ -282,6 +320,7 @@ type Stats struct {
 	Refused   uint64 // times that accepting had to wait because of a limit: MaxConns, AcceptRate, descriptors
 	Takeovers uint64 // loops taken over because Feed did not return in time
 	Detached  uint64 // loops given up by Detach, Leave, Read or Flush
+	Spared    uint64 // loops given up before a call, because they had been taken over too often
 	Stayed    uint64 // Feeds by a goroutine that had kept the connection since the previous one
 	Rounds    uint64 // iterations of the loops: handle what is there, then wait
 	Fetches   uint64 // queries of the loops for events of the kernel, without waiting

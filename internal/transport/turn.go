@@ -54,8 +54,8 @@ type Turned = interface{ Turn() bool }
 type Loop interface {
 	// Walk calls next on the loop until more is false, and takes a turn for each result: at
 	// once if it is a connection of this loop that is not being fed, and otherwise by its
-	// Turn. A nil is skipped. After about 200 us the walk lets other events of the loop pass,
-	// and then continues. Walks follow each other in the order of the calls of Walk.
+	// Turn. A nil is skipped. After about 200 us, which it shares with functions of Wake and
+	// Later and with timers, the walk lets other events of the loop pass, and then continues. Walks follow each other in the order of the calls of Walk.
 	Walk(next func() (at Turned, more bool)) bool
 	// Later calls f once, no sooner than after d, precise to about a millisecond.
 	Later(d time.Duration, f func()) bool

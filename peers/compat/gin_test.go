@@ -54,6 +54,33 @@ func TestGin(t *testing.T) {
 	})
 }
 
+// TestGinH2C runs an application that speaks HTTP/2 in clear within its handler, on
+// connections that it takes over.
+func TestGinH2C(t *testing.T) {
+	compare(t, func(t *testing.T, c carrier, r *report) {
+		e := gin.New()
+		e.UseH2C = true
+		e.POST("/echo", func(c *gin.Context) {
+			body, err := c.GetRawData()
+			if err != nil {
+				_ = c.AbortWithError(http.StatusBadRequest, err)
+				return
+			}
+			c.String(http.StatusOK, "%s %s", c.Request.Proto, body)
+		})
+		s := c.start(t, e.Handler())
+		r.do(t, s, "POST", "/echo", strings.NewReader("over HTTP/1"))
+		over2 := new(http.Protocols)
+		over2.SetUnencryptedHTTP2(true)
+		s.client.CloseIdleConnections()
+		s.client.Transport = &http.Transport{Protocols: over2}
+		t.Cleanup(s.client.CloseIdleConnections)
+		r.do(t, s, "POST", "/echo", strings.NewReader("over HTTP/2"))
+		r.do(t, s, "POST", "/echo", bytes.NewReader(pattern(300_000)))
+		r.get(t, s, "/nowhere")
+	})
+}
+
 // order is what POST /order binds.
 type order struct {
 	Item  string `json:"item" form:"item" binding:"required"`

@@ -22,6 +22,7 @@ const (
 // A Crew is the hands and roles of one transport, with their watchdog.
 type Crew struct {
 	takeover time.Duration
+	recovery int64 // of a loop from a takeover, in nanoseconds
 
 	alarm  *alarm
 	asleep atomic.Bool   // the watchdog checks no loop
@@ -47,7 +48,7 @@ func NewCrew(takeover time.Duration) *Crew {
 	if takeover <= 0 {
 		takeover = time.Millisecond
 	}
-	c := &Crew{takeover: takeover, at: never, stop: make(chan struct{})}
+	c := &Crew{takeover: takeover, recovery: recovery, at: never, stop: make(chan struct{})}
 	c.asleep.Store(true)
 	return c
 }
@@ -59,6 +60,7 @@ func NewCrew(takeover time.Duration) *Crew {
 // it led. The role starts with Start.
 func (c *Crew) Role(lead, exited func(*Hand)) *Role {
 	r := &Role{crew: c, lead: lead, exited: exited, until: never}
+	r.strain.init(c.recovery)
 	r.parked.Store(true)
 	c.mu.Lock()
 	c.roles = append(c.roles, r)
@@ -201,10 +203,8 @@ func (c *Crew) collect(h *Hand) {
 // depose takes the role from a leader that is in the call of foreign code with number s,
 // unless the leader is just returning. The leader's buffer goes to the next one if it is
 // released; if that is just happening, either of them takes it. While the lock is held the
-// old leader cannot rest, and so not lead again.
+// old leader cannot rest, and so not lead again. c.mu is held.
 func (c *Crew) depose(r *Role, s uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !r.state.CompareAndSwap(s, s+1) {
 		return false
 	}
@@ -212,6 +212,37 @@ func (c *Crew) depose(r *Role, s uint64) bool {
 		r.in, h.in = h.in, nil
 	}
 	return true
+}
+
+// takeOver makes a follower lead instead of a leader that is in the call of foreign code with
+// number s. Between the two the role is the watchdog's. Who is told that the call has not
+// returned knows it before the next call begins.
+func (c *Crew) takeOver(r *Role, s uint64) {
+	c.mu.Lock()
+	if !c.depose(r, s) {
+		c.mu.Unlock()
+		return
+	}
+	now := clock.Refresh()
+	r.strain.add(now)
+	r.leader.lost = now
+	w := r.leader.Watch(nil)
+	c.mu.Unlock()
+	if w != nil {
+		w.Overran(w)
+	}
+	r.taken = s
+	r.Stats.Takeovers.Add(1)
+	c.lead(r)
+}
+
+// returned is called when a call from which the watchdog has taken over returns, or detaches.
+func (c *Crew) returned(h *Hand) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := clock.Refresh(); now-h.lost < soon {
+		h.role.strain.forgive(now)
+	}
 }
 
 // watch wakes the watchdog if it sleeps.
@@ -239,8 +270,8 @@ func (c *Crew) arm(at int64) {
 
 // watchdog deposes leaders whose foreign code does not return, and rings for loops whose
 // deadlines have come. It looks at coarse intervals while loops move, and again one
-// takeover time after it has found one within a call; while all are parked it does not
-// look.
+// takeover time after it has found one within a call or taken it over; while all are parked it
+// does not look.
 func (c *Crew) watchdog(roles []*Role) {
 	for c.alarm.wait() {
 		c.Looks.Add(1)
@@ -291,18 +322,15 @@ func (c *Crew) watchdog(roles []*Role) {
 }
 
 // look takes over loops that are in the same call as at the last look. It reports whether
-// anything has moved since, and whether a loop is within a call that may last.
+// anything has moved since, and whether it should look again soon: a loop is within a call that
+// may last.
 func (c *Crew) look(roles []*Role) (moved, within bool) {
 	for _, r := range roles {
 		s := r.state.Load()
 		switch {
 		case s&1 == 1 && s == r.seen:
-			if c.depose(r, s) {
-				r.taken = s
-				r.Stats.Takeovers.Add(1)
-				c.lead(r)
-			}
-			moved = true
+			c.takeOver(r, s)
+			within = true // what follows a call that does not return may not return either
 		case s&1 == 1:
 			within = true
 			r.seen = s

@@ -27,6 +27,11 @@
 // The leader that has taken over from such a hand knows the number s ([Hand.Taken]), and so
 // whether a call that was noted before Begin is the one that did not return.
 //
+// So that the next call of what does not return begins off the loop, foreign code names a
+// Watch on its hand, which is told by the watchdog between steps 3 and 4 ([Hand.Watch]). And
+// so that whatever does not return holds a loop only a few times, a loop that has been taken
+// over often is given up at Begin, for some time.
+//
 // Foreign code may also end its goroutine with runtime.Goexit. Then the hand ends like one
 // that is deposed: a deferred function of the crew passes the loop on, if the hand led it,
 // and notifies the transport.
@@ -38,7 +43,7 @@
 //
 // The watchdog has one alarm for all loops of a [Crew], a timerfd. While loops move it
 // looks at coarse intervals, five takeover times (5 ms), and again one takeover time after
-// it has found a loop within a call; while all loops are parked it does not look. The
+// it has found a loop within a call or taken one over; while all loops are parked it does not look. The
 // alarm also rings the bells of loops whose next deadline has come.
 //
 // The hands of a [Crew] are interchangeable: a few of those without a loop wait for one;

@@ -36,7 +36,14 @@ type rig struct {
 // newRig returns a rig that is running. stop ends it.
 func newRig(t *testing.T, takeover time.Duration) *rig {
 	t.Helper()
+	return newStrained(t, takeover, 0)
+}
+
+// newStrained returns a rig that bears few takeovers, and one more each recovery.
+func newStrained(t *testing.T, takeover, recovery time.Duration) *rig {
+	t.Helper()
 	r := &rig{t: t, crew: NewCrew(takeover)}
+	r.crew.recovery = int64(recovery)
 	r.role = r.crew.Role(r.lead, func(*Hand) { r.exits.Add(1) })
 	// A pipe that nobody writes to: only ringing wakes the leader.
 	reader, writer, err := os.Pipe()

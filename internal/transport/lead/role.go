@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 // Input buffers start small, because foreign code that blocks may hold one for long, and
@@ -29,6 +30,7 @@ type Role struct {
 	taken  uint64 // number of the call from which the watchdog has taken over last
 	bell   *Bell
 	until  int64 // when the bell is to ring, on the clock's scale, or never; under crew.mu
+	strain strain
 	Stats  RoleStats
 }
 
@@ -36,6 +38,7 @@ type Role struct {
 type RoleStats struct {
 	Takeovers atomic.Uint64 // by the watchdog
 	Detached  atomic.Uint64 // by Detach
+	Spared    atomic.Uint64 // by Begin
 }
 
 // A Hand is a goroutine that leads, has led, or will lead. Only that goroutine may call its
@@ -44,10 +47,12 @@ type Hand struct {
 	role    *Role
 	seq     uint64 // state of role as this hand has left it
 	leading bool   // as far as this hand knows
+	lost    int64  // when the watchdog has last taken role over, on the clock's scale; under crew.mu
 	// in belongs to the leader between calls of foreign code. During a call it belongs to
 	// that code until it is released: then it is under crew.mu.
 	in       []byte
 	released atomic.Bool
+	watch    atomic.Pointer[transport.Watch] // of the call of foreign code that runs
 
 	// Readable and Writable end the waits of foreign code that no longer leads: one
 	// goroutine at a time may wait for each.
@@ -78,10 +83,30 @@ func (h *Hand) Filled() {
 	}
 }
 
-// Begin is called by the leader right before it runs foreign code.
-func (h *Hand) Begin() {
+// Begin is called by the leader right before it runs foreign code. It reports whether the hand
+// leads as before: a loop that has been taken over too often lately is given up at once, as by
+// Detach.
+func (h *Hand) Begin() (leads bool) {
+	if h.watch.Load() != nil {
+		h.watch.Store(nil) // of the call before
+	}
+	spare := h.role.strain.until.Load() != 0 && h.role.strain.lasts()
 	h.seq++
 	h.role.state.Store(h.seq)
+	if spare {
+		h.giveUp(&h.role.Stats.Spared)
+	}
+	return !spare
+}
+
+// Watch names what is told if the role is taken over from this hand before the call of foreign
+// code ends, or Watch is called again; nil is nobody. It returns what was named before, nil if
+// that has been told.
+func (h *Hand) Watch(w *transport.Watch) *transport.Watch {
+	if w == nil && h.watch.Load() == nil {
+		return nil
+	}
+	return h.watch.Swap(w)
 }
 
 // Call returns the number of the call of foreign code that Begin is about to begin. It is
@@ -110,6 +135,7 @@ func (h *Hand) End() bool {
 		return true
 	}
 	h.leading = false
+	h.role.crew.returned(h)
 	return false
 }
 
@@ -133,16 +159,26 @@ func (h *Hand) Detach() bool {
 	if !h.leading {
 		return false
 	}
-	h.leading = false
 	if h.Out.Len() == 0 {
 		h.Out.Release()
 	}
-	r := h.role
-	if r.crew.depose(r, h.seq) {
-		r.Stats.Detached.Add(1)
-		r.crew.lead(r)
-	}
+	h.giveUp(&h.role.Stats.Detached)
 	return true
+}
+
+// giveUp passes the role on, and counts it, unless the watchdog was first.
+func (h *Hand) giveUp(count *atomic.Uint64) {
+	h.leading = false
+	r := h.role
+	r.crew.mu.Lock()
+	gave := r.crew.depose(r, h.seq)
+	r.crew.mu.Unlock()
+	if !gave {
+		r.crew.returned(h)
+		return
+	}
+	count.Add(1)
+	r.crew.lead(r)
 }
 
 // Leading reports, between Begin and End, whether the hand has not been deposed

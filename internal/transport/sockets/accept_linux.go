@@ -24,7 +24,7 @@ type Listener struct {
 	fd    int         // -1 after it was closed
 	addr  net.Addr
 	tcp   bool
-	given bool // others also have the socket
+	given net.Listener // it has a duplicate of this one's socket, which others have too; nil if the socket is our own
 	makes func(transport.Conn) transport.Session
 	heard bool // the driver reports its connections
 	full  bool // MaxConns connections are open
@@ -86,7 +86,9 @@ func (l *Loop) accept(h *lead.Hand, ln *Listener) bool {
 	if len(l.stops) > 0 {
 		l.batch = append(l.batch, l.stops...)
 		l.stops = l.stops[:0]
-		return true
+		if l.t.stopping.Load() {
+			return true
+		}
 	}
 	if !ln.heard || l.quitting {
 		return true
@@ -104,7 +106,7 @@ func (l *Loop) accept(h *lead.Hand, ln *Listener) bool {
 // unblock makes sure that accepting from a listener does not block, in case other holders
 // of the socket have made it blocking.
 func (l *Loop) unblock(ln *Listener) {
-	if ln.given {
+	if ln.given != nil {
 		sys.Unblock(ln.fd)
 	}
 }
@@ -167,6 +169,11 @@ func (l *Loop) refused(ln *Listener, errno syscall.Errno) (more bool) {
 func (t *Transport) lose(addr net.Addr, errno syscall.Errno) {
 	err := fmt.Errorf("accept on %s: %w", addr, os.NewSyscallError("accept4", errno))
 	t.log("listener accepts no more", err)
+	t.deafen(err)
+}
+
+// deafen makes Serve return err if there are no listeners any more.
+func (t *Transport) deafen(err error) {
 	if t.listening.Load() > 0 || t.stopping.Load() {
 		return
 	}
@@ -197,27 +204,40 @@ func (l *Loop) add(h *lead.Hand, ln *Listener, fd int, peer sys.Addr) bool {
 	return l.end(h, c, nil, 0, nil)
 }
 
-// stopListening closes the listening sockets once their backlog is empty.
+// stopListening takes one connection from the backlog, or closes a listening socket whose backlog
+// is empty. Its message stays until none is left.
 func (l *Loop) stopListening(h *lead.Hand, m message) bool {
-	for len(l.listeners) > 0 {
-		ln := l.listeners[0]
+	if len(l.listeners) == 0 {
+		close(m.ends.done)
+		return true
+	}
+	ln := l.listeners[0]
+	if l.requests != nil && !l.requests.Deaf(ln) {
+		l.stops = append(l.stops, m)
+		return true
+	}
+	l.unblock(ln)
+	l.keep(m)
+	more, lead := l.acceptOne(h, ln)
+	if lead && !more {
+		l.closeListener(ln)
+	}
+	return lead
+}
+
+// dropListeners closes the sockets that duplicate one of a given listener.
+func (l *Loop) dropListeners(m message) {
+	for _, ln := range slices.Clone(l.listeners) {
+		if ln.given != m.ends.of {
+			continue
+		}
 		if l.requests != nil && !l.requests.Deaf(ln) {
 			l.stops = append(l.stops, m)
-			return true
+			return
 		}
-		l.unblock(ln)
-		more, lead := l.acceptOne(h, ln)
-		if !lead {
-			// The next leader starts over.
-			l.put(m)
-			return false
-		}
-		if !more {
-			l.closeListener(ln)
-		}
+		l.closeListener(ln)
 	}
-	close(m.done)
-	return true
+	close(m.ends.done)
 }
 
 // closeListener closes a listener, and removes it from the list. It has no effect if that
@@ -286,7 +306,7 @@ const burst = int64(100 * time.Millisecond)
 // adopt makes a listener of a descriptor, which then belongs to the loop. The loop starts
 // to accept when it runs: before that, nothing is asked of the kernel that could concern
 // another file if the descriptor is closed meanwhile.
-func (l *Loop) adopt(fd int, addr net.Addr, given bool, o transport.ListenOptions) {
+func (l *Loop) adopt(fd int, addr net.Addr, given net.Listener, o transport.ListenOptions) {
 	sys.NoDelay(fd)
 	l.t.listening.Add(1)
 	ln := &Listener{fd: fd, addr: addr, given: given, makes: o.NewSession}

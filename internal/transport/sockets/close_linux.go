@@ -1,6 +1,7 @@
 package sockets
 
 import (
+	"slices"
 	"syscall"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -166,7 +167,7 @@ func (l *Loop) dropWakes(c *Conn) {
 	list := c.meanwhile.came
 	c.meanwhile.came = nil
 	for _, m := range list {
-		m.drop()
+		l.dismiss(m)
 	}
 }
 
@@ -177,11 +178,7 @@ func (l *Loop) exited(h *lead.Hand) {
 		l.resting.Add(1)
 		return
 	}
-	if !l.put(message{kind: exited, hand: h}) {
-		if c := l.fedBy(h); c != nil { // the loop has ended: its table does not change any more
-			l.abandon(c, (*Conn).disown)
-		}
-	}
+	l.put(message{kind: exited, hand: h})
 }
 
 // fedBy returns the connection whose session a hand serves, nil if there is none.
@@ -237,21 +234,19 @@ func (c *Conn) disown() {
 	}
 }
 
-// abandon closes a connection whose loop has ended while it was busy. free releases its
-// memory.
-func (l *Loop) abandon(c *Conn, free func(*Conn)) {
-	c.cutLoose(free)
-	if c.session != nil {
-		c.session.Closed(transport.ErrStopped)
+// abandon closes a connection whose loop has ended while it was busy. free releases its memory.
+// The session is told by a goroutine of its own: the caller may hold what it needs for that, or is
+// the loop's last leader, from whom nobody takes over.
+func (c *Conn) abandon(free func(*Conn)) {
+	if c.closed.Swap(dead) == dead {
+		return
 	}
-}
-
-// cutLoose is abandon without the session.
-func (c *Conn) cutLoose(free func(*Conn)) {
-	c.closed.Store(dead)
 	c.socket.close()
 	free(c)
 	c.loop.t.left()
+	if c.session != nil {
+		go c.session.Closed(transport.ErrStopped)
+	}
 }
 
 // quit ends the loop. Connections that are being fed are notified, and closed when Feed
@@ -284,24 +279,12 @@ func (l *Loop) stop(h *lead.Hand) {
 	if l.requests != nil {
 		l.requests.Close()
 	}
-	for _, m := range l.stops {
-		m.drop()
-	}
 	// From here on no goroutine can reach the loop; feeders close what belongs to them.
-	for _, m := range append(l.batch[l.at:], l.inbox.Close()...) {
-		switch m.kind {
-		case back:
-			l.abandon(m.c, (*Conn).free)
-		case exited:
-			if c := l.fedBy(m.hand); c != nil {
-				l.abandon(c, (*Conn).disown)
-			}
-		default:
-			m.drop()
-		}
+	for _, m := range slices.Concat(l.stops, l.batch[l.at:], l.inbox.Close()) {
+		l.dismiss(m)
 	}
 	l.batch, l.at = nil, 0
-	l.walks, l.jobs = nil, nil
+	l.walks, l.jobs = nil, agenda{}
 	if err := l.bell.Close(); err != nil {
 		l.t.log("close loop", err)
 	}

@@ -118,6 +118,7 @@ const (
 // The values of closed.
 const (
 	open     = iota
+	severed  // the same after Close(Abrupt), which a Feed that runs may have called: it sends nothing more
 	finished // only Expired and Closed are still called
 	dead     // no longer belongs to the transport
 )
@@ -214,6 +215,9 @@ func (c *Conn) Detached() bool {
 	return c.hand != nil && !c.hand.Leading()
 }
 
+// Watch implements [transport.Conn].
+func (c *Conn) Watch(w *transport.Watch) *transport.Watch { return c.hand.Watch(w) }
+
 // Release implements [transport.Conn].
 func (c *Conn) Release() {
 	if m := c.more(); m != nil && m.rest != nil {
@@ -256,7 +260,7 @@ func after(d time.Duration) int64 {
 }
 
 // retime tells the loop that the deadline of a wait has changed. Otherwise the loop checks
-// at the old deadline. A loop that has ended has ended the wait.
+// at the old deadline.
 func (c *Conn) retime() { c.loop.put(message{kind: retime, c: c}) }
 
 // passed reports whether a deadline has passed.
@@ -308,6 +312,9 @@ func (m *more) pending() int {
 
 // Close implements [transport.Conn].
 func (c *Conn) Close(how transport.Closing) {
+	if how == transport.Abrupt {
+		c.closed.CompareAndSwap(open, severed)
+	}
 	if c.closed.Load() != dead {
 		c.loop.put(message{kind: closeConn, c: c, how: how}) // a loop that has ended has closed it
 	}

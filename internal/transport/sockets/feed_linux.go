@@ -102,15 +102,13 @@ func (l *Loop) nothing(h *lead.Hand, c *Conn, errno syscall.Errno) bool {
 
 // feed runs the session's Feed.
 func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
-	if c.leaver() != nil {
-		l.mark(h, c, in)
-	}
+	l.mark(h, c, in)
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
 	if c.leaver() != nil && c.hasLeft(h) {
 		return l.gone(h)
 	}
-	if n == len(in) && err == nil && c.own == 0 && c.more() == nil {
+	if n == len(in) && err == nil && c.clean() {
 		// The usual case: it leaves an answer, and nothing else has to be done.
 		if l.batcher == nil {
 			if l.sendWhole(h, c) {
@@ -130,6 +128,7 @@ func (l *Loop) sendWhole(h *lead.Hand, c *Conn) bool {
 	if len(b) == 0 {
 		return false
 	}
+	c.temper(len(b))
 	n, _ := sys.Send(int(c.fd), b, false) // the error is returned again later
 	h.Sent += n
 	h.Out.Discard(n)
@@ -157,9 +156,7 @@ func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
 // feedRest is feed with the kept input. It holds no pointer to it meanwhile, because the
 // session may release it.
 func (l *Loop) feedRest(h *lead.Hand, c *Conn) bool {
-	if c.leaver() != nil {
-		l.mark(h, c, nil)
-	}
+	l.mark(h, c, nil)
 	l.begin(h, c)
 	n, err := c.session.Feed(c.more().rest, &h.Out)
 	if c.leaver() != nil && c.hasLeft(h) {
@@ -193,7 +190,14 @@ func (l *Loop) yield(h *lead.Hand, c *Conn) {
 	if l.batcher != nil {
 		l.batcher.Begin(c)
 	}
-	h.Begin()
+	l.enter(h)
+}
+
+// enter begins foreign code.
+func (l *Loop) enter(h *lead.Hand) {
+	if !h.Begin() {
+		unpin(h)
+	}
 }
 
 // end is called after it. It returns the connection to the loop.
@@ -212,7 +216,7 @@ func (l *Loop) wrapUp(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 		c.free()
 		return false
 	}
-	if h.Out.Len() > 0 && c.own&broken == 0 {
+	if h.Out.Len() > 0 && c.own&broken == 0 && c.closed.Load() != severed {
 		tell := err == nil && (in == nil || c.Pending() > 0)
 		if left, e := c.push(&h.Out, h); e != nil {
 			c.own |= broken
@@ -257,9 +261,7 @@ func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	}
 	h.Waits = false
 	l.publish(h)
-	if !l.put(message{kind: back, c: c, err: err}) {
-		l.abandon(c, (*Conn).free)
-	}
+	l.put(message{kind: back, c: c, err: err})
 	return false
 }
 

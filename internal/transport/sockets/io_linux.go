@@ -106,6 +106,9 @@ func (c *Conn) push(out *buf.Queue, h *lead.Hand) (left int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if out != nil {
+		if m.out.Len() == 0 {
+			c.temper(out.Len())
+		}
 		m.out.Take(out)
 	}
 	if err := m.send(c, h); err != nil && err != syscall.EAGAIN {
@@ -125,8 +128,16 @@ func (m *more) send(c *Conn, h *lead.Hand) error {
 	return err
 }
 
+// temper is called before n bytes are sent, when nothing is left from before.
+func (c *Conn) temper(n int) {
+	if n >= sys.TemperFrom {
+		sys.Temper(int(c.fd))
+	}
+}
+
 // pushFirst sends out and leaves in it what the socket does not accept.
 func (c *Conn) pushFirst(out *buf.Queue, h *lead.Hand) (left int, err error) {
+	c.temper(out.Len())
 	if b := out.First(); len(b) == out.Len() {
 		// The common case: one answer, one call.
 		n, errno := sys.Send(int(c.fd), b, false)
@@ -175,7 +186,7 @@ func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 // pushHeld is push for the goroutines of a Feed. Its error is ErrLost.
 func (c *Conn) pushHeld(out *buf.Queue) (left int, err error) {
 	fd, ok := c.hold()
-	if ok && c.own&broken == 0 {
+	if ok && c.own&broken == 0 && c.closed.Load() != severed {
 		left, err = c.push(out, c.hand)
 	} else {
 		err = transport.ErrLost
@@ -213,9 +224,7 @@ func (c *Conn) wait(k kind, lock sync.Locker) error {
 		return transport.ErrDeadline
 	}
 	signal.Prepare()
-	if !c.loop.put(message{kind: k, c: c}) {
-		return transport.ErrLost
-	}
+	c.loop.put(message{kind: k, c: c})
 	if lock == nil {
 		return signal.Wait()
 	}
@@ -292,11 +301,8 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 		s.leave() // the descriptor of nc has to be the last one
 	}
 	c.hand.Writable.Prepare()
-	err = transport.ErrLost
-	if c.loop.put(message{kind: hijack, c: c}) {
-		err = c.hand.Writable.Wait()
-	}
-	if err != nil {
+	c.loop.put(message{kind: hijack, c: c})
+	if err = c.hand.Writable.Wait(); err != nil {
 		nc.Close() // the error does not matter: the connection is lost
 		return nil, err
 	}

@@ -28,10 +28,12 @@ type leaver struct {
 	mu      sync.Mutex
 }
 
-// mark is called before a Feed of a leaver begins.
+// mark is called before a Feed begins.
 func (l *Loop) mark(h *lead.Hand, c *Conn, in []byte) {
 	l.fed, l.call = c, h.Call()
-	c.leaver().in = in
+	if v := c.leaver(); v != nil {
+		v.in = in
+	}
 }
 
 // hasLeft reports, when Feed has returned, whether it has left the connection, which is then
@@ -62,30 +64,49 @@ func (c *Conn) Leave(n int) {
 	c.detach()
 	l.publish(h)
 	if drained {
-		l.put(c.drained()) // false: there is nobody to be told
+		l.put(c.drained())
 	}
-	if l.put(message{kind: back, c: c}) {
-		return
-	}
-	c.cutLoose((*Conn).free)
-	go c.session.Closed(transport.ErrStopped) // the caller may hold what the session needs for it
+	l.put(message{kind: back, c: c})
 }
 
-// letGo is called by a hand that begins to lead. If it has taken over from a Feed that has
-// not returned, it asks the session whether that Feed leaves the connection.
-func (l *Loop) letGo(h *lead.Hand) {
+// inherit is called by a hand that begins to lead. If it has taken over from a Feed that has
+// not returned, it asks the session whether that Feed leaves the connection, or lends its output.
+func (l *Loop) inherit(h *lead.Hand) {
 	c := l.fed
 	if c == nil || l.call != h.Taken() {
 		return
 	}
 	l.fed = nil
+	if c.leaver() == nil || !l.letGo(h, c) {
+		l.borrow(h, c)
+	}
+}
+
+// borrow sends the output of a Feed that has not returned, if its session lends it.
+func (l *Loop) borrow(h *lead.Hand, c *Conn) {
+	s, ok := c.session.(transport.Lender)
+	if !ok {
+		return
+	}
+	old := c.hand // if nothing is lent, it may be doing something else by now
+	s.Lend(func() {
+		if left, _ := c.push(&old.Out, h); left > 0 { // the feeder gets an error again
+			c.flags |= unsent
+			l.arm(c)
+		}
+	})
+}
+
+// letGo asks the session of a leaver whether its Feed leaves the connection, and reports whether it
+// has left.
+func (l *Loop) letGo(h *lead.Hand, c *Conn) bool {
 	v := c.leaver()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	old := c.hand // if Left returns false, it may be doing something else by now
 	n, ok := v.session.Left(&old.Out)
 	if !ok {
-		return
+		return false
 	}
 	if c.part(h, old, n) {
 		c.later(c.drained())
@@ -93,6 +114,7 @@ func (l *Loop) letGo(h *lead.Hand) {
 	old.Release()
 	l.publish(old)
 	l.batch = slices.Insert(l.batch, l.at, message{kind: back, c: c})
+	return true
 }
 
 // part sends the output of a Feed that leaves, and keeps what it has not consumed. old is the

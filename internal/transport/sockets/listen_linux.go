@@ -67,11 +67,11 @@ func (t *Transport) listen(network, address string, o transport.ListenOptions) (
 		if addr == nil {
 			addr, address = a, a.String() // a port that the kernel has chosen
 		}
-		l.adopt(fd, a, false, o)
+		l.adopt(fd, a, nil, o)
 	}
 	if shared {
 		ln := t.loops[0].listeners[len(t.loops[0].listeners)-1]
-		if err := t.share(ln.fd, addr, t.loops[1:], false, o); err != nil {
+		if err := t.share(ln.fd, addr, t.loops[1:], nil, o); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +80,7 @@ func (t *Transport) listen(network, address string, o transport.ListenOptions) (
 
 // share gives loops duplicates of a listening descriptor, which was given to us or is
 // our own.
-func (t *Transport) share(fd int, addr net.Addr, loops []*Loop, given bool, o transport.ListenOptions) error {
+func (t *Transport) share(fd int, addr net.Addr, loops []*Loop, given net.Listener, o transport.ListenOptions) error {
 	for _, l := range loops {
 		dup, err := sys.DupFD(fd)
 		if err != nil {
@@ -105,12 +105,31 @@ func (t *Transport) Adopt(ln net.Listener, o transport.ListenOptions) error {
 	defer sys.Close(fd)
 	sys.KeepAlive(fd)
 	undo := t.undo()
-	if err := t.share(fd, ln.Addr(), t.loops, true, o); err != nil {
+	if err := t.share(fd, ln.Addr(), t.loops, ln, o); err != nil {
 		undo()
 		return err
 	}
 	t.addrs = append(t.addrs, ln.Addr())
 	return nil
+}
+
+// Drop implements [transport.Transport].
+func (t *Transport) Drop(ln net.Listener, why error) {
+	t.mu.Lock()
+	serves := t.state == serving
+	if t.state == created {
+		for _, l := range t.loops {
+			l.dropListeners(message{ends: &ends{of: ln, done: make(chan struct{})}})
+		}
+	}
+	t.mu.Unlock()
+	if serves {
+		t.ask(dropListeners, ln)
+	}
+	if t.listening.Load() > 0 {
+		t.log("listener accepts no more", why)
+	}
+	t.deafen(why)
 }
 
 // unlink removes the files of the Unix sockets that Listen has made, before these

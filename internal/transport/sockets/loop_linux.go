@@ -15,6 +15,11 @@ const (
 	// stuckPause is how long a loop waits after the kernel has refused something
 	// temporarily.
 	stuckPause = time.Millisecond
+	// roundTime is how long a round may take for messages, timers, functions and walks
+	// together before events get their turn, and roundLook how many calls of each kind are
+	// between two looks at the clock. So each kind gets on in every round.
+	roundTime = 200 * time.Microsecond
+	roundLook = 8
 )
 
 // A Loop is one driver with its connections. Everything except inbox, bell and the counters
@@ -36,17 +41,19 @@ type Loop struct {
 	batch []message // taken from the inbox; batch[:at] are done
 	at    int
 	now   int64
+	began int64 // when the round began
+	left  bool  // the round has left timers or functions that are due
 	wheel clock.Wheel
 	conns []*Conn // by descriptor
 	count int     // connections
 	feeds int     // connections that are being fed
-	fed   *Conn   // whose leaver was fed last
+	fed   *Conn   // which was fed last
 	call  uint64  // the number of that call
 	gen   uint32
 
 	walks   []*job // the first one is in progress
-	jobs    []*job // of Later, the earliest last
-	running *job   // whose function runs, perhaps on a hand that has lost the lead; nil if none does
+	jobs    agenda
+	running *job // whose function runs, perhaps on a hand that has lost the lead; nil if none does
 
 	listeners []*Listener
 	stops     []message // messages of StopAccepting that wait for the driver
@@ -108,7 +115,7 @@ func (l *Loop) publish(h *lead.Hand) {
 func (l *Loop) lead(h *lead.Hand) {
 	l.pin(h)
 	defer unpin(h)
-	l.letGo(h)
+	l.inherit(h)
 	for l.round(h) {
 		l.publish(h)
 	}
@@ -120,6 +127,7 @@ func (l *Loop) lead(h *lead.Hand) {
 func (l *Loop) round(h *lead.Hand) bool {
 	l.counters.rounds.Add(1)
 	l.now = clock.Refresh()
+	l.began, l.left = l.now, false
 	h.Sent -= l.owed
 	l.owed = 0
 	if !l.messages(h) {
@@ -131,13 +139,11 @@ func (l *Loop) round(h *lead.Hand) bool {
 	if l.nextJob() != nil && !l.runJobs(h) {
 		return false
 	}
-	if l.walking() {
-		if !l.walk(h) {
-			return false
-		}
-		if l.walking() {
-			runtime.Gosched() // other goroutines may have little time left, too
-		}
+	if l.walking() && !l.walk(h) {
+		return false
+	}
+	if l.works() {
+		runtime.Gosched() // other goroutines may have little time left, too
 	}
 	if l.quitting {
 		if !l.quit(h) {
@@ -169,6 +175,15 @@ func (l *Loop) round(h *lead.Hand) bool {
 	}
 }
 
+// spent reports, after n calls of one kind, whether it is time for events. What is left waits
+// for the next round.
+func (l *Loop) spent(n int) bool {
+	return n%roundLook == 0 && clock.Refresh()-l.began >= int64(roundTime)
+}
+
+// works reports whether the round has left anything but events.
+func (l *Loop) works() bool { return l.left || l.at < len(l.batch) || l.walking() }
+
 // fetch reports whether there is work: events, or the end of a loop whose driver has
 // failed.
 func (l *Loop) fetch() bool {
@@ -188,17 +203,20 @@ func (l *Loop) poll(uintptr) bool {
 	return false
 }
 
-// messages handles the messages of the inbox; messages caused by these wait for the next
-// round, so that events get their turn.
+// messages handles the messages of the inbox, as many as there is time for; messages caused by
+// these wait for the next round, so that events get their turn.
 func (l *Loop) messages(h *lead.Hand) bool {
 	if l.at == len(l.batch) && !l.inbox.Empty() {
 		l.batch, l.at = l.inbox.Take(l.batch), 0
 	}
-	for l.at < len(l.batch) {
+	for n := 1; l.at < len(l.batch); n++ {
 		m := l.batch[l.at]
 		l.at++
 		if !l.deliver(h, m) {
 			return false
+		}
+		if l.spent(n) {
+			return true
 		}
 	}
 	return true
@@ -236,30 +254,32 @@ func (l *Loop) Listener(fd int) *Listener {
 	return nil
 }
 
-// put gives the loop a message, and reports whether the loop will read it.
+// put gives the loop a message. A loop that has ended dismisses it: nobody has to look at the
+// result, which is whether the loop will read the message.
 func (l *Loop) put(m message) bool {
 	if !l.inbox.Put(m) {
+		l.dismiss(m)
 		return false
 	}
 	l.bell.Ring()
 	return true
 }
 
-// expire handles the timers that are due.
+// expire handles the timers that are due, as many as there is time for.
 func (l *Loop) expire(h *lead.Hand) bool {
-	for {
+	for n := 1; !l.left; n++ {
 		e := l.wheel.Pop(l.now)
 		if e == nil {
 			return true
 		}
 		if ln := l.listenerOf(e); ln != nil {
 			l.listen(ln)
-			continue
-		}
-		if !l.timeout(h, fromTimer(e)) {
+		} else if !l.timeout(h, fromTimer(e)) {
 			return false
 		}
+		l.left = l.spent(n)
 	}
+	return true
 }
 
 // schedule makes the connection's timer fire at a deadline, or before.

@@ -1,6 +1,7 @@
 package sockets
 
 import (
+	"net"
 	"sync/atomic"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -18,7 +19,7 @@ type message struct {
 	f    func(out *buf.Queue) error // for wake
 	each *each                      // for visitAll, and for its visits by wake
 	stay *stay                      // for askStay
-	done chan<- struct{}            // for stopListening: signalled when it is done
+	ends *ends                      // for stopListening and dropListeners
 	err  error                      // for back
 	hand *lead.Hand                 // for exited
 	job  *job                       // for walkAll, jobReturned and runLater
@@ -46,8 +47,15 @@ const (
 	listenAll                 // accept connections, from here on
 	resumeAccept              // there is room for connections again
 	stopListening             // close the listening sockets
+	dropListeners             // close those that were made of a given listener
 	quitLoop                  // close everything
 )
+
+// An ends is a request to close listening sockets.
+type ends struct {
+	of   net.Listener  // for dropListeners: the listener whose socket they duplicate
+	done chan struct{} // closed when it is done
+}
 
 // An each is one call of Transport.Each.
 type each struct {
@@ -97,6 +105,9 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		return true
 	case stopListening:
 		return l.stopListening(h, m)
+	case dropListeners:
+		l.dropListeners(m)
+		return true
 	case quitLoop:
 		l.quitting = true
 		return true
@@ -109,11 +120,11 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		l.jobReturned(m.job)
 		return true
 	case runLater:
-		l.later(m.job)
+		l.jobs.add(m.job)
 		return true
 	}
 	if m.c.closed.Load() == dead {
-		m.drop()
+		l.dismiss(m)
 		return true
 	}
 	return l.deliverTo(h, m.c, m)
@@ -144,7 +155,7 @@ func (l *Loop) deliverTo(h *lead.Hand, c *Conn, m message) bool {
 		}
 	case hijack:
 		if c.flags&closeNow != 0 {
-			m.drop()
+			l.dismiss(m)
 			return true
 		}
 		l.remove(c)
@@ -167,17 +178,24 @@ func (l *Loop) deliverTo(h *lead.Hand, c *Conn, m message) bool {
 	return true
 }
 
-// drop discards a message that cannot be delivered.
-func (m message) drop() {
+// dismiss discards a message that cannot be delivered, to a loop that has ended or to a connection
+// that is gone: who waits for what it would have done is told, and what it gives back is closed.
+func (l *Loop) dismiss(m message) {
 	switch m.kind {
+	case back:
+		m.c.abandon((*Conn).free)
+	case exited: // the loop has ended: its table does not change any more
+		if c := l.fedBy(m.hand); c != nil {
+			c.abandon((*Conn).disown)
+		}
 	case visitAll:
 		m.each.finish()
 	case wake:
 		if m.each != nil {
 			m.each.finish()
 		}
-	case stopListening:
-		close(m.done)
+	case stopListening, dropListeners:
+		close(m.ends.done)
 	case readWait, askStay:
 		m.c.hand.Readable.Send(transport.ErrLost)
 	case writeWait, hijack:
@@ -246,7 +264,7 @@ func (l *Loop) endWaits(c *Conn, err error) {
 // wake runs a function for a connection, now or when its Feed has returned.
 func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 	if c.closed.Load() != open {
-		m.drop()
+		l.dismiss(m)
 		return true
 	}
 	if c.flags&busy != 0 {
@@ -264,8 +282,15 @@ func (c *Conn) later(m message) {
 	aside.came = append(aside.came, m)
 }
 
-// visitNext visits the next connection that is not being fed, and leaves the message for
-// the rest in place: the current leader then continues. So a visit takes no memory.
+// keep leaves the message that is being delivered in place: it is delivered again, to the next
+// leader if this one loses the lead in foreign code. So it takes no memory, and is not lost.
+func (l *Loop) keep(m message) {
+	l.at--
+	l.batch[l.at] = m
+}
+
+// visitNext visits the next connection that is not being fed, and keeps the message for the
+// rest.
 func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 	for ; int(m.at) < len(l.conns) && !m.each.stopped(); m.at++ {
 		c := l.conns[m.at]
@@ -278,8 +303,7 @@ func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 		}
 		m.at++
 		m.each.left.Add(1)
-		l.at--
-		l.batch[l.at] = m
+		l.keep(m)
 		l.begin(h, c)
 		return l.end(h, c, nil, 0, m.each.visit(c.session, &h.Out))
 	}

@@ -89,8 +89,12 @@ func TestAbruptUnread(t *testing.T) {
 		send(t, c, "nobody reads this")
 		s := receive(t, made, "the session is there")
 		s.Wake(func(out *buf.Queue) error {
-			s.Close(transport.Abrupt)
 			_, err := out.WriteString("last")
+			return err
+		})
+		s.Wake(func(out *buf.Queue) error {
+			s.Close(transport.Abrupt)
+			_, err := out.WriteString("too late")
 			return err
 		})
 		want(t, c, "last")

@@ -69,7 +69,8 @@ func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
 	}
 	defer s.leave()
 	h.Readable.Prepare()
-	if !l.put(message{kind: askStay, c: c, stay: s}) || h.Readable.Wait() != nil {
+	l.put(message{kind: askStay, c: c, stay: s})
+	if h.Readable.Wait() != nil {
 		return true, nil
 	}
 	h.Release()

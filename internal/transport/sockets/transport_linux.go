@@ -68,7 +68,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
 		l.wait = l.poll
-		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() && !l.walking() }
+		l.idle = func() bool { return !l.works() && l.inbox.Empty() }
 		l.role = t.crew.Role(l.lead, l.exited)
 		if err := l.create(driver); err != nil {
 			return nil, errors.Join(fmt.Errorf("create loop: %w", err), t.free())
@@ -140,7 +140,7 @@ func (t *Transport) Close() error {
 		return t.free()
 	}
 	for _, l := range t.loops {
-		l.put(message{kind: quitLoop}) // false: it has ended
+		l.put(message{kind: quitLoop})
 	}
 	<-t.crew.Stopped()
 	return nil
@@ -188,12 +188,16 @@ func (t *Transport) StopAccepting() {
 	if !serves {
 		return
 	}
-	var all []chan struct{}
-	for _, l := range t.loops {
-		done := make(chan struct{})
-		if l.put(message{kind: stopListening, done: done}) {
-			all = append(all, done)
-		}
+	t.ask(stopListening, nil)
+}
+
+// ask has every loop close listening sockets, all or those made of a listener, and returns
+// when that is done.
+func (t *Transport) ask(k kind, of net.Listener) {
+	all := make([]chan struct{}, len(t.loops))
+	for i, l := range t.loops {
+		all[i] = make(chan struct{})
+		l.put(message{kind: k, ends: &ends{of: of, done: all[i]}})
 	}
 	for _, done := range all {
 		<-done
@@ -205,9 +209,7 @@ func (t *Transport) Each(f func(s transport.Session, out *buf.Queue) error, stop
 	e := &each{f: f, stop: stop, done: make(chan struct{})}
 	e.left.Store(int64(len(t.loops)))
 	for _, l := range t.loops {
-		if !l.put(message{kind: visitAll, each: e}) {
-			e.finish()
-		}
+		l.put(message{kind: visitAll, each: e})
 	}
 	select {
 	case <-e.done:
@@ -225,6 +227,7 @@ func (t *Transport) Stats() transport.Stats {
 		s.BytesOut += l.counters.sent.Load()
 		s.Takeovers += l.role.Stats.Takeovers.Load()
 		s.Detached += l.role.Stats.Detached.Load()
+		s.Spared += l.role.Stats.Spared.Load()
 		s.Stayed += l.counters.stayed.Load()
 		s.Rounds += l.counters.rounds.Load()
 		s.Fetches += l.counters.fetches.Load()
@@ -247,7 +250,7 @@ func (t *Transport) left() {
 	t.open.Add(-1)
 	if t.full.Load() && t.full.CompareAndSwap(true, false) {
 		for _, l := range t.loops {
-			l.put(message{kind: resumeAccept}) // false: it has ended
+			l.put(message{kind: resumeAccept})
 		}
 	}
 }

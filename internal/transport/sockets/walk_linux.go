@@ -9,13 +9,6 @@ import (
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
-const (
-	// walkTime is how long a walk holds its loop before other events get their turn.
-	walkTime = 200 * time.Microsecond
-	// walkLook is how many turns a walk takes between two looks at the clock.
-	walkLook = 8
-)
-
 // A job is a function that the loop runs for code outside of any connection. It belongs to
 // the leader, except for the functions.
 type job struct {
@@ -23,6 +16,7 @@ type job struct {
 	over bool                            // next has said that there are no more
 	f    func()                          // of Later
 	at   int64                           // when it is due, on the clock's scale
+	nth  uint64                          // in its agenda
 	hand *lead.Hand                      // runs its function
 }
 
@@ -100,7 +94,6 @@ func (l *Loop) turnLater(c *Conn) {
 // next is foreign code, as Turn is. While a hand that has been deposed runs it, or a function of
 // Later, nobody else continues the walk.
 func (l *Loop) walk(h *lead.Hand) bool {
-	began := clock.Refresh()
 	for n := 1; l.walking(); n++ {
 		w := l.walks[0]
 		l.begins(h, w)
@@ -124,7 +117,7 @@ func (l *Loop) walk(h *lead.Hand) bool {
 		if here && !l.turn(h, c) {
 			return false
 		}
-		if n%walkLook == 0 && clock.Refresh()-began >= int64(walkTime) {
+		if l.spent(n) {
 			return true
 		}
 	}
@@ -135,7 +128,7 @@ func (l *Loop) walk(h *lead.Hand) bool {
 // is called: if the hand loses the lead, it says by jobReturned that it has returned.
 func (l *Loop) begins(h *lead.Hand, j *job) {
 	l.running, j.hand = j, h
-	h.Begin()
+	l.enter(h)
 }
 
 // jobReturned lets the other functions go on, and ends a walk that is over.
@@ -156,32 +149,25 @@ func (l *Loop) endWalk() {
 // walking reports whether there are turns of walks to be taken.
 func (l *Loop) walking() bool { return len(l.walks) > 0 && l.running == nil && !l.quitting }
 
-// later keeps a function until it is due. There are few of them: the list is sorted, the
-// earliest last.
-func (l *Loop) later(j *job) {
-	at, _ := slices.BinarySearchFunc(l.jobs, j, func(a, b *job) int {
-		if a.at > b.at {
-			return -1
-		}
-		return 1
-	})
-	l.jobs = slices.Insert(l.jobs, at, j)
-}
-
 // nextJob is the function that is due next, nil if there is none, or none can be called yet.
 func (l *Loop) nextJob() *job {
-	if n := len(l.jobs); n > 0 && l.running == nil {
-		return l.jobs[n-1]
+	if l.running != nil {
+		return nil
 	}
-	return nil
+	return l.jobs.first()
 }
 
-// runJobs runs the functions that are due. It reports whether the hand still leads.
+// runJobs runs the functions that are due, as many as there is time for. It reports whether the
+// hand still leads.
 func (l *Loop) runJobs(h *lead.Hand) bool {
+	ran := 0
 	for j := l.nextJob(); j != nil && j.at <= l.now; j = l.nextJob() {
-		n := len(l.jobs) - 1
-		l.jobs[n] = nil
-		l.jobs = l.jobs[:n]
+		if ran > 0 && l.spent(ran) {
+			l.left = true
+			return true
+		}
+		ran++
+		l.jobs.take()
 		l.begins(h, j)
 		j.f()
 		if !h.End() {
@@ -193,8 +179,12 @@ func (l *Loop) runJobs(h *lead.Hand) bool {
 	return true
 }
 
-// wakeBy is when the loop has something to do without an event, 0 if never.
+// wakeBy is when the loop has something to do without an event, 0 if never, or if it does not
+// wait because the round has left something.
 func (l *Loop) wakeBy() int64 {
+	if l.left {
+		return 0
+	}
 	by := l.wheel.Next()
 	if j := l.nextJob(); j != nil && (by == 0 || j.at < by) {
 		by = j.at

@@ -24,6 +24,8 @@ const (
 type listener struct {
 	net.Listener
 	given bool
+	of    net.Listener // the one that it duplicates, or nil
+	why   error        // for which it was dropped; the transport's mu guards it
 	makes func(transport.Conn) transport.Session
 	once  sync.Once
 	err   error
@@ -93,6 +95,9 @@ func (t *Transport) ends(l *listener, err error) bool {
 	}
 	err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
 	t.mu.Lock()
+	if l.why != nil {
+		err = l.why
+	}
 	t.live--
 	last := t.live == 0
 	t.mu.Unlock()

@@ -134,6 +134,9 @@ func (c *conn) Detach() {}
 // Detached implements [transport.Conn].
 func (c *conn) Detached() bool { return true }
 
+// Watch implements [transport.Conn]: nothing is taken over.
+func (c *conn) Watch(*transport.Watch) *transport.Watch { return nil }
+
 // Release implements [transport.Conn].
 func (c *conn) Release() { c.in = nil }
 
@@ -169,8 +172,8 @@ func (c *conn) await(l sync.Locker) error {
 			return transport.ErrLost
 		case c.deadline.over():
 			return transport.ErrDeadline
-		case len(c.arrived) > 0 || c.readErr != nil:
-			return nil
+		case len(c.arrived) > 0 || c.readErr != nil && !c.telling:
+			return nil // the session learns of the end before who reads
 		}
 		c.wait(l)
 	}
@@ -228,6 +231,7 @@ func (c *conn) send(out *buf.Queue) {
 	c.out.Take(out)
 	if !c.writing {
 		c.writing = true
+		temper(c.nc, c.unsent)
 		go c.write()
 	}
 }

@@ -58,6 +58,14 @@ func setAckTimeout(nc net.Conn, d time.Duration) {
 	control(nc, func(fd int) { sys.SetAckTimeout(fd, d) })
 }
 
+// temper is called before n bytes are sent: it bounds what the kernel accepts for a peer that takes
+// only small segments.
+func temper(nc net.Conn, n int) {
+	if n >= sys.TemperFrom {
+		control(nc, sys.Temper)
+	}
+}
+
 // control calls f with the descriptor of a connection, if it has one and is not closed.
 func control(nc net.Conn, f func(fd int)) {
 	if nc = below(nc); !plain(nc) {

@@ -81,11 +81,25 @@ func (t *Transport) Adopt(l net.Listener, o transport.ListenOptions) error {
 	if dup == nil {
 		return t.add(&listener{Listener: l, given: true, makes: o.NewSession})
 	}
-	if err := t.add(&listener{Listener: dup, makes: o.NewSession}); err != nil {
+	if err := t.add(&listener{Listener: dup, of: l, makes: o.NewSession}); err != nil {
 		dup.Close()
 		return err
 	}
 	return nil
+}
+
+// Drop implements [transport.Transport].
+func (t *Transport) Drop(l net.Listener, why error) {
+	t.mu.Lock()
+	var dropped []*listener
+	for _, d := range t.listeners {
+		if d.of == l {
+			d.why = why
+			dropped = append(dropped, d)
+		}
+	}
+	t.mu.Unlock()
+	closeAll(dropped) // their Accepts end, and so does Serve with the last
 }
 
 // duplicate returns a separate listener on the socket of another one, nil if that one is

@@ -57,6 +57,7 @@ type hooks struct {
 	turn    func(s *session, out *buf.Queue) error
 	lost    func(s *session, err error)
 	closed  func(s *session, err error)
+	lend    func(s *session, send func())
 }
 
 // A session checks what the contract says about the order of calls, and runs the
@@ -85,6 +86,13 @@ func (s *session) enter(what string) func() {
 		s.e.Errorf("%s is called after Closed", what)
 	}
 	return func() { s.inside.Add(-1) }
+}
+
+// Lend implements [transport.Lender].
+func (s *session) Lend(send func()) {
+	if s.hooks.lend != nil {
+		s.hooks.lend(s, send)
+	}
 }
 
 // Feed implements [transport.Session].
@@ -341,7 +349,7 @@ func (e *env) handedOver(n uint64) {
 	e.Helper()
 	e.until("Feed has lost the loop", func() bool {
 		s := e.transport.Stats()
-		return e.limits.NoTakeover || s.Takeovers+s.Detached >= n
+		return e.limits.NoTakeover || s.Takeovers+s.Detached+s.Spared >= n
 	})
 }
 

@@ -57,6 +57,7 @@ type Fake struct {
 	high     int       // output from which nothing is fed, in bytes
 	refusal  error     // of Hijack
 	fed      *fakeFeed // the call of a Leaver's Feed that has not returned and not left
+	watch    *transport.Watch
 	busy     bool
 	owed     bool // Drained is to be told
 	quiet    bool // the session need not be told Drained if the output of this call is accepted at once

@@ -34,6 +34,12 @@ func (f *Fake) Detached() bool {
 	return f.detached
 }
 
+// Watch implements [transport.Conn].
+func (f *Fake) Watch(w *transport.Watch) (before *transport.Watch) {
+	f.locked(func() { f.watch, before = w, f.watch })
+	return before
+}
+
 // Release implements [transport.Conn].
 func (f *Fake) Release() {
 	if !f.busy {

@@ -1,8 +1,11 @@
 package transporttest
 
 import (
+	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/transport"
@@ -102,5 +105,117 @@ func madeSlowly(e *env) {
 		close(release)
 		slow.want("slow\n")
 		e.stop()
+	}
+}
+
+// stopSlowly stops to accept while connections wait to be accepted, the first of whose sessions is
+// made slowly: that one alone waits, and Close comes meanwhile.
+func stopSlowly(e *env) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	var made atomic.Int64
+	e.making = func(transport.Conn) {
+		if made.Add(1) == 2 {
+			close(begun)
+			<-release
+		}
+	}
+	e.config.Loops, e.config.Takeover = 1, 20*time.Millisecond
+	stopped := make(chan struct{})
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		for range 3 { // the loop accepts nothing meanwhile
+			c, err := net.Dial("tcp", e.addr.String())
+			if err != nil {
+				return 0, err
+			}
+			e.mu.Lock()
+			e.clients = append(e.clients, c)
+			e.mu.Unlock()
+		}
+		go func() {
+			defer close(stopped)
+			e.transport.StopAccepting()
+		}()
+		time.Sleep(2 * time.Millisecond) // mostly it has asked by then
+		return echo(s, in, out)
+	}})
+	c := e.dial()
+	c.send("one\n")
+	c.want("one\n")
+	e.wait(begun, "a session is being made")
+	e.wait(stopped, "StopAccepting returns")
+	e.stop()
+	close(release)
+}
+
+// closedSlowly closes a transport one of whose sessions blocks in Closed, at the moment at which its
+// loop has nothing else to do any more.
+func closedSlowly(e *env) {
+	fed, release, leave := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	e.config.Loops, e.config.Takeover = 1, 20*time.Millisecond
+	e.start(hooks{
+		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+			if in[0] == 'b' {
+				s.Detach()
+				close(fed)
+				<-leave
+				return len(in), transport.ErrClosed
+			}
+			return echo(s, in, out)
+		},
+		closed: func(s *session, _ error) {
+			if s.n == 0 {
+				close(leave)
+				time.Sleep(5 * time.Millisecond) // mostly the other Feed has returned by then
+				return
+			}
+			<-release
+		},
+	})
+	first := e.dial()
+	first.send("one\n")
+	first.want("one\n")
+	e.dial().send("block\n")
+	e.wait(fed, "Feed runs")
+	e.stop()
+	close(release)
+}
+
+// lostBeforeRead has a peer go while Read waits: Lost has been told, and has returned, before Read
+// does.
+func lostBeforeRead(e *env) {
+	var told sync.Map
+	early := make(chan error, 1)
+	e.start(hooks{
+		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+			for p := make([]byte, 10); ; {
+				if _, err := s.Read(p, nil); err != nil {
+					if _, ok := told.Load(s.n); !ok {
+						early <- errors.New("Read returns before Lost")
+					} else {
+						early <- nil
+					}
+					return len(in), transport.ErrClosed
+				}
+			}
+		},
+		lost: func(s *session, _ error) {
+			time.Sleep(time.Millisecond)
+			told.Store(s.n, true)
+		},
+	})
+	for i := range 20 {
+		c := e.dial()
+		c.send("begin")
+		s := e.session(i)
+		e.until("Feed runs", func() bool { return s.inside.Load() > 0 })
+		time.Sleep(time.Millisecond)            // mostly it waits by then
+		if i%2 == 0 || e.limits.Secure != nil { // the end of TLS is not that of the connection
+			c.reset()
+		} else {
+			c.Close()
+		}
+		if err := e.receive(early, "Read returns"); err != nil {
+			e.Errorf("connection %d: %v", i, err)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package uring
 
 import (
-	"fmt"
 	"syscall"
 
 	"github.com/redline-go/redline/internal/clock"
@@ -91,7 +90,7 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 		p.after.Store(endOfStream)
 	case err == syscall.ENOBUFS:
 		// Open more buffers, if there are any; if not, some are free again by now.
-		if d.buffers.Open(d.buffers.Opened()) {
+		if !d.bare && d.buffers.Open(d.buffers.Opened()) {
 			d.short = clock.Nano()
 		}
 	case err == syscall.ECANCELED || err == syscall.EINTR || err == syscall.EAGAIN:
@@ -128,22 +127,24 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 //  1. The buffers are withdrawn: the kernel writes to none from here on.
 //  2. Completions so far are taken out of the ring, for Next to handle. If one of them names a
 //     buffer, nothing is returned this time.
-//  3. Buffers are offered again.
+//  3. Buffers are offered again, or later if the kernel has no memory for them now.
 func (d *driver) shrink() {
 	if d.stopped || d.failed || len(d.batch.sends) > 0 {
 		return
 	}
 	d.short = 0
+	if d.bare {
+		d.offerAgain()
+		return
+	}
 	if err := d.buffers.Withdraw(); err != nil {
 		d.loop.Log("withdraw buffers", err)
 		return
 	}
-	for d.hold(); d.ring.Overflown(); d.hold() {
-		if errno := d.ring.Enter(); errno != 0 && !again(errno) {
-			d.fail(errno)
-			return
-		}
+	if d.hold(); !d.collect() {
+		return
 	}
+	d.hold()
 	used := map[uint16]bool{}
 	for i := range d.held {
 		if e := &d.held[i]; e.Flags&sys.CQEBuffer != 0 {
@@ -153,9 +154,17 @@ func (d *driver) shrink() {
 	if len(used) > 0 {
 		d.short = clock.Nano()
 	}
-	if err := d.buffers.Offer(d.first, used); err != nil {
-		d.failed = true
-		d.loop.Fail(fmt.Errorf("offer buffers: %w", err))
+	d.buffers.Refill(d.first, used)
+	d.offerAgain()
+}
+
+// offerAgain offers the buffers after a shrink. Without them connections are polled, and read from
+// directly, until the kernel has memory again.
+func (d *driver) offerAgain() {
+	err := d.offer()
+	if d.bare = err != nil; d.bare {
+		d.short = clock.Nano()
+		d.loop.Log("offer buffers", err)
 	}
 }
 

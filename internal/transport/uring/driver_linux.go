@@ -66,9 +66,12 @@ type driver struct {
 	quiet   int64 // see sizes
 	short   int64 // when there were too few buffers, on the clock's scale; 0 if no more than first are open
 	limits  bool  // the kernel supports a limit for a multishot recv
+	bare    bool  // the kernel has no buffers of ours, nor memory to know of them
 
 	unsentFunc func(*sys.CQE)
 	clock      func() int64
+	offer      func() error         // of buffers
+	submit     func() syscall.Errno // of ring
 	stuck      bool
 }
 
@@ -89,7 +92,7 @@ func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
 		sys.Close(ring.FD)
 		return nil, reason(err)
 	}
-	d.unsentFunc = d.unsent
+	d.unsentFunc, d.offer, d.submit = d.unsent, buffers.Offer, ring.Enter
 	return d, nil
 }
 
@@ -129,7 +132,7 @@ func (d *driver) Fetch() bool {
 // enter submits the queued requests. Those that the kernel does not accept now stay queued.
 func (d *driver) enter() {
 	for !d.failed {
-		errno := d.ring.Enter()
+		errno := d.submit()
 		switch errno {
 		case 0, syscall.EINTR:
 		case syscall.EAGAIN, syscall.EBUSY:

@@ -165,12 +165,12 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	}
 	if want&sockets.In != 0 && here&sockets.In == 0 {
 		switch {
-		case !c.Busy() && p.state&receiving == 0:
-			d.recv(p)
-		case c.Busy() && p.state&receiving != 0:
-			d.endRecv(p)
-		case c.Busy():
+		case p.state&receiving == 0 && (c.Busy() || d.bare):
 			d.poll(p, kindPollIn, sockets.In|sockets.RdHup)
+		case p.state&receiving == 0:
+			d.recv(p)
+		case c.Busy():
+			d.endRecv(p)
 		}
 	}
 	if want&sockets.Out != 0 {

@@ -1,7 +1,6 @@
 package uring
 
 import (
-	"runtime"
 	"slices"
 
 	"github.com/redline-go/redline/internal/sys"
@@ -77,12 +76,28 @@ func (d *driver) Send(c *sockets.Conn, b []byte) bool {
 	return true
 }
 
-// Submit implements [sockets.Batcher].
+// Submit implements [sockets.Batcher]. If the kernel does not take the batch, because it has no
+// memory or wants room for completions, the rest of it is sent without the ring: the loop waits for
+// nothing here.
 func (d *driver) Submit() {
-	for d.enter(); len(d.batch.sends) > 0 && !d.loop.Failed(); d.enter() {
-		// The kernel has no memory, or wants room for completions.
-		d.hold()
-		runtime.Gosched()
+	if d.enter(); len(d.batch.sends) == 0 || d.failed {
+		return
+	}
+	d.ring.Unsubmitted(d.sendNow)
+	d.sent()
+}
+
+// sendNow sends what a request in the queue is about to, and makes it one about nothing.
+func (d *driver) sendNow(e *sys.SQE) {
+	if e.Op != sys.OpSend {
+		return
+	}
+	i := slices.IndexFunc(d.batch.sends, func(s send) bool { return d.batch.slab.Addr(s.at) == e.Addr })
+	s, fd := d.batch.sends[i], int(e.FD)
+	*e = sys.SQE{Op: sys.OpNop, FD: -1, Flags: sys.SQESkipSuccess, Data: uint64(kindCancel)}
+	n, _ := sys.Send(fd, d.batch.slab[s.at:s.end], false) // the next attempt finds the error again
+	if s.at+n < s.end {
+		d.loop.Unsent(&s.port.conn, d.batch.slab[s.at+n:s.end])
 	}
 }
 
@@ -98,12 +113,8 @@ func (d *driver) hold() {
 // ahead of what has completed before them. Should there have been no room for
 // them, what is in the queue is taken out first.
 func (d *driver) sent() {
-	for d.ring.Overflown() {
-		d.hold()
-		if errno := d.ring.Enter(); errno != 0 && !again(errno) {
-			d.fail(errno)
-			return
-		}
+	if !d.collect() {
+		return
 	}
 	for i := range d.held {
 		d.unsent(&d.held[i])
@@ -114,6 +125,19 @@ func (d *driver) sent() {
 	}
 	clear(d.batch.sends)
 	d.batch.sends, d.batch.at, d.batch.since = d.batch.sends[:0], 0, 0
+}
+
+// collect makes sure that the kernel holds no completions for which the ring had no room. It reports
+// whether the ring works.
+func (d *driver) collect() bool {
+	for d.ring.Overflown() {
+		d.hold()
+		if errno := d.ring.Collect(); errno != 0 && !again(errno) {
+			d.fail(errno)
+			return false
+		}
+	}
+	return true
 }
 
 // unsent gives back what a send has not sent, if the completion is about one, and
