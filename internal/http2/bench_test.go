@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector makes pools forget, and allocates.
+
 package http2
 
 import (
