@@ -3,6 +3,7 @@ package redline_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -30,10 +31,10 @@ func TestLeftLying(t *testing.T) {
 		"close":      getHead + "Connection: close\r\n\r\n",
 		"a head":     getHead + "\r\n" + getHead + "A: a",
 	}
-	bounds := map[string]func(*redline.Server){
-		"stall":                 func(s *redline.Server) { s.StallTimeout, s.IdleTimeout = short, -1 },
-		"write":                 func(s *redline.Server) { s.WriteTimeout, s.IdleTimeout, s.StallTimeout = short, -1, -1 },
-		"write, idle is longer": func(s *redline.Server) { s.WriteTimeout = short },
+	bounds := map[string]func(*redline.Server, time.Duration){
+		"stall":                 func(s *redline.Server, d time.Duration) { s.StallTimeout, s.IdleTimeout = d, -1 },
+		"write":                 func(s *redline.Server, d time.Duration) { s.WriteTimeout, s.IdleTimeout, s.StallTimeout = d, -1, -1 },
+		"write, idle is longer": func(s *redline.Server, d time.Duration) { s.WriteTimeout = d },
 	}
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var all sync.WaitGroup // they mostly wait
@@ -41,15 +42,23 @@ func TestLeftLying(t *testing.T) {
 			for _, answer := range answersLying {
 				for name, request := range requests {
 					all.Go(func() {
-						r := timed(t, transport, func(s *redline.Server) { s.Native = answer; change(s) })
-						c := r.dial()
-						noError(t, c.tcp().SetReadBuffer(4<<10))
-						began := time.Now()
-						c.send("%s", request)
-						until(t, "a client that takes nothing is gone", func() bool { return r.Stats().Accepted == 1 && r.Stats().Open == 0 })
-						if d := time.Since(began); d < short-20*time.Millisecond {
-							t.Errorf("%s, %s: ended after %v, the deadline is %v", bound, name, d, short)
-						}
+						inTime(t, func(deadline time.Duration) error { // which bounds the handshake, too
+							r := timed(t, transport, func(s *redline.Server) { s.Native = answer; change(s, deadline) })
+							c, err := r.dialInTime()
+							if err != nil {
+								return err
+							}
+							noError(t, c.tcp().SetReadBuffer(4<<10))
+							began := time.Now()
+							if _, err := io.WriteString(c.Conn, request); err != nil {
+								return err
+							}
+							until(t, "a client that takes nothing is gone", func() bool { return r.Stats().Accepted == 1 && r.Stats().Open == 0 })
+							if d := time.Since(began); d < deadline-deadline/10 {
+								return fmt.Errorf("%s, %s: ended after %v, the deadline is %v", bound, name, d, deadline)
+							}
+							return nil
+						})
 					})
 				}
 			}

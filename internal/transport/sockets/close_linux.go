@@ -19,7 +19,7 @@ import (
 // while.
 func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 	l.submit(c)
-	c.closed.CompareAndSwap(open, finished)
+	c.conclude()
 	l.dropWakes(c)
 	if c.Pending() > 0 {
 		c.flags |= closing | unsent
@@ -79,18 +79,25 @@ func (c *Conn) sated() bool {
 }
 
 // interrupt ends a connection that is being fed: Lost tells its session why, unless it has
-// been told before; waiting goroutines are told too; the rest follows when Feed has
-// returned.
+// been told before, and before a goroutine that reads or writes finds out; waiting ones are
+// told then; the rest follows when Feed has returned.
 func (l *Loop) interrupt(c *Conn, why error) {
 	c.flags |= closeNow
-	c.closed.CompareAndSwap(open, finished)
-	sys.ShutBoth(int(c.fd)) // if it fails, the socket is no longer connected
-	l.dropWakes(c)
 	if c.flags&(lost|making) == 0 { // otherwise the session knows, or does not exist yet
 		c.flags |= lost
 		c.session.Lost(why)
 	}
+	c.conclude()
+	sys.ShutBoth(int(c.fd)) // if it fails, the socket is no longer connected
+	l.dropWakes(c)
 	l.endWaits(c, transport.ErrLost)
+}
+
+// conclude makes a connection a finished one, unless it is gone.
+func (c *Conn) conclude() {
+	if !c.closed.CompareAndSwap(open, finished) {
+		c.closed.CompareAndSwap(severed, finished)
+	}
 }
 
 // cut closes a connection on behalf of its session, but not in order. Input that has

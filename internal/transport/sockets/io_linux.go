@@ -266,7 +266,7 @@ func (c *Conn) Read(p []byte, l sync.Locker) (int, error) {
 
 // receive reads what has arrived, for the goroutines of a Feed.
 func (c *Conn) receive(p []byte) (int, syscall.Errno) {
-	if c.closed.Load() != open {
+	if c.closed.Load() > severed { // a severed one is told by the loop, before its wait ends
 		return 0, syscall.ENOTCONN
 	}
 	fd, ok := c.hold()

@@ -334,7 +334,7 @@ func (l *Loop) close(h *lead.Hand, c *Conn, how transport.Closing) bool {
 		// The descriptor stays open until the feeder no longer uses it. The session need
 		// not be told that the peer has gone from here on.
 		c.flags |= closeNow | lost
-		c.closed.CompareAndSwap(open, finished)
+		c.conclude()
 		sys.Reset(int(c.fd))
 		l.endWaits(c, transport.ErrLost)
 	case how == transport.Reset:
