@@ -48,8 +48,8 @@ type StreamCounters struct {
 	Refused atomic.Uint64 // beyond the limit of concurrent streams
 	Failed  atomic.Uint64 // connections that ended with an error of the protocol
 	Abusive atomic.Uint64 // those of them that ended because they cost more than they achieved
-	// Borrowed is what all connections may hold of the memory that they share, in bytes.
-	Borrowed atomic.Int64
+	// Windows and Heads are what all connections have taken of the memory that they share, in bytes.
+	Windows, Heads atomic.Int64
 }
 
 // HeadTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole

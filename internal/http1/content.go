@@ -12,6 +12,10 @@ import (
 const (
 	readAhead = 16 << 10
 
+	// skipAhead is the same for content that is dropped: a client that sends it slowly has the
+	// server hold so much until it is there.
+	skipAhead = 1 << 10
+
 	// skipMost is how much unwanted content is too much to be read so that the connection can be
 	// reused: closing is cheaper.
 	skipMost = 256 << 10
@@ -202,8 +206,11 @@ func (s *Session) leave() {
 
 // readOn reads and drops content, up to skipMost bytes.
 func (s *Session) readOn() {
-	p := buf.Get(readAhead)
+	p := buf.Get(skipAhead)
 	defer buf.Put(p)
+	if s.w.chunk == nil && s.w.x.ContentLength == exchange.UnknownLength {
+		s.w.chunk = buf.Get(skipAhead)
+	}
 	for n := 0; n <= skipMost; {
 		k, err := s.ReadBody(&s.w.x, p[:cap(p)])
 		if err != nil {

@@ -134,7 +134,7 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 	}
 	st.prioritise()
 	if !end {
-		st.anticipate()
+		st.anticipate(s.usual)
 		s.widen()
 	}
 	if !end && more {

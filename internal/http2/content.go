@@ -8,9 +8,11 @@ import (
 )
 
 const (
-	// streamWindow is what a client may send of one request before the handler reads it. For a
-	// handler that reads faster than the client sends, it grows to maxStreamWindow.
+	// streamWindow is what a client may send of one request before the handler reads it. It becomes
+	// readWindow when a handler waits for content, and grows to maxStreamWindow for one that reads
+	// faster than the client sends.
 	streamWindow    = 64 << 10
+	readWindow      = 256 << 10
 	maxStreamWindow = 1 << 20
 
 	// connWindow is the same for all requests on a connection: what RFC 9113, 6.9.2 gives to every
@@ -90,14 +92,13 @@ func (st *stream) consumed(n int64) {
 	}
 }
 
-// anticipate gives a stream with much content the window that another one of the connection has
-// grown to.
-func (st *stream) anticipate() {
+// anticipate gives a stream a window of that many bytes, if so much content is to come.
+func (st *stream) anticipate(window int64) {
 	s := st.s
-	if st.announced != exchange.UnknownLength && st.announced <= streamWindow {
-		return
+	if st.announced != exchange.UnknownLength {
+		window = min(window, st.announced)
 	}
-	if more := s.borrow(min(s.usual-st.window, maxConnWindow/2-s.grown), maxShare); more > 0 {
+	if more := s.borrow(min(window-st.window, maxConnWindow/2-s.grown), maxShare); more > 0 {
 		st.extend(more)
 	}
 }
@@ -111,16 +112,29 @@ func (st *stream) extend(more int64) {
 	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(st.owed)))
 	st.room += st.owed
 	st.owed = 0
+	if more > 0 {
+		s.enlarge()
+	}
 }
 
-// grow borrows window for a stream whose handler has read a whole one, and now waits for the
-// client: the window may be what limits it. It returns how much.
+// grow borrows window for a stream whose handler has read half of one, and was faster than the client
+// meanwhile: the window may be what limits it. It returns how much.
 func (st *stream) grow() int64 {
-	if st.passed < st.window || st.content != nil {
+	if st.passed < st.window/2 || !st.ahead {
 		return 0
 	}
-	st.passed = 0
+	st.passed, st.ahead = 0, false
 	return st.s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-st.s.grown), maxShare)
+}
+
+// await is called when the handler is about to wait for content. The first time the stream gets a
+// window for a handler that reads.
+func (st *stream) await() {
+	st.ask()
+	if !st.awaited && !st.remoteEnd {
+		st.awaited = true
+		st.anticipate(max(st.s.usual, readWindow))
+	}
 }
 
 // useful is how large a window of the connection its streams can make use of.
@@ -129,12 +143,15 @@ func (s *Session) useful() int64 {
 	return min(connWindow+max(each, 0)+2*s.grown, maxConnWindow)
 }
 
-// widen enlarges the window of the connection if its client has used half of it, and its streams
-// can make use of more.
+// widen enlarges the window of the connection if its client has used half of it.
 func (s *Session) widen() {
-	if s.room >= s.window/2 {
-		return
+	if s.room < s.window/2 {
+		s.enlarge()
 	}
+}
+
+// enlarge enlarges the window of the connection if its streams can make use of more.
+func (s *Session) enlarge() {
 	most := int64(maxShare)
 	if s.unread() > s.window/2 {
 		most = shareUnread
@@ -183,6 +200,7 @@ func (st *stream) ReadBody(_ *exchange.Exchange, p []byte) (int, error) {
 			if st.read += n; st.read == len(st.content) {
 				buf.Put(st.content)
 				st.content, st.read = nil, 0
+				st.ahead = true
 			}
 			st.consumed(int64(n))
 			return n, nil
@@ -196,7 +214,7 @@ func (st *stream) ReadBody(_ *exchange.Exchange, p []byte) (int, error) {
 		case st.reset:
 			return 0, exchange.ErrGone
 		}
-		st.ask()
+		st.await()
 		if st.inline {
 			st.leaveFeed()
 			continue

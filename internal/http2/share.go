@@ -1,38 +1,48 @@
 package http2
 
-import "github.com/redline-go/redline/internal/buf"
+import (
+	"sync/atomic"
 
-// Memory that clients can make the server hold comes from one share for all of its connections,
-// beyond what is each connection's own: streams with heads of keptText, and a window of
-// connWindow.
+	"github.com/redline-go/redline/internal/buf"
+)
+
+// Memory that clients can make the server hold comes from two shares for all of its connections,
+// beyond what is each connection's own. Windows do not take from heads: most of a window that was
+// promised takes no memory.
 const (
-	maxShare = 256 << 20
-
-	// Windows with content that nobody reads, and heads, may take only their part of the share:
-	// what is left is for windows of handlers that read.
+	// maxShare is for windows beyond connWindow, and shareUnread the part of it that windows with
+	// content which nobody reads may take: what is left is for handlers that read.
+	maxShare    = 256 << 20
 	shareUnread = maxShare / 4
-	shareHeads  = maxShare / 2
 
-	// maxHeads is what the heads of one connection may take of it, unless MaxHeadBytes is more.
+	// shareHeads is for the heads of a connection beyond ownHeads, which it has in any case: one of
+	// the usual limit. Heads of keptText do not count.
+	shareHeads = 128 << 20
+	ownHeads   = 64 << 10
+
+	// maxHeads is what the heads of one connection may take, unless MaxHeadBytes is more.
 	maxHeads = 2 << 20
 
 	queueLeast = 4 << 10 // what a stream may queue, however many there are
 )
 
-// borrow takes n bytes from the share, if no more than most of it are taken then. It returns what
-// it took: n or 0.
-func (s *Session) borrow(n, most int64) int64 {
+// borrow takes n bytes from the share of windows, if no more than most of it are taken then. It
+// returns what it took: n or 0.
+func (s *Session) borrow(n, most int64) int64 { return take(&s.counters.Windows, n, most) }
+
+func (s *Session) repay(n int64) { s.counters.Windows.Add(-n) }
+
+// take takes n bytes from a share, if no more than most of it are taken then. It returns n or 0.
+func take(share *atomic.Int64, n, most int64) int64 {
 	if n <= 0 {
 		return 0
 	}
-	if s.counters.Borrowed.Add(n) > most {
-		s.repay(n)
+	if share.Add(n) > most {
+		share.Add(-n)
 		return 0
 	}
 	return n
 }
-
-func (s *Session) repay(n int64) { s.counters.Borrowed.Add(-n) }
 
 // promise counts the window of a connection whose client is about to send content; unpromise
 // does the opposite when its last stream ends. The client keeps a large window meanwhile, as windows
@@ -69,7 +79,8 @@ func (st *stream) hold() bool {
 	if n <= 0 {
 		return true
 	}
-	if s.heads+n > int64(max(maxHeads, s.limits().MaxHeadBytes)) || s.borrow(n, shareHeads) == 0 {
+	more := shared(s.heads+n) - shared(s.heads)
+	if s.heads+n > int64(max(maxHeads, s.limits().MaxHeadBytes)) || more > 0 && take(&s.counters.Heads, more, shareHeads) == 0 {
 		return false
 	}
 	s.heads += n
@@ -78,13 +89,14 @@ func (st *stream) hold() bool {
 }
 
 func (st *stream) unhold() {
-	if st.holds == 0 {
-		return
-	}
-	st.s.heads -= st.holds
-	st.s.repay(st.holds)
+	s := st.s
+	s.counters.Heads.Add(shared(s.heads-st.holds) - shared(s.heads))
+	s.heads -= st.holds
 	st.holds = 0
 }
+
+// shared is how much of the heads of a connection comes from the share.
+func shared(heads int64) int64 { return max(heads-ownHeads, 0) }
 
 // forget releases what only the handler needed, which has returned: the response may last for
 // days.

@@ -11,7 +11,7 @@ import (
 // borrows is a change of a configuration that makes a server count what it shares, of which some is
 // taken.
 func borrows(counters *exchange.StreamCounters, taken int64) func(*exchange.Config) {
-	counters.Borrowed.Store(taken)
+	counters.Windows.Store(taken)
 	return func(cfg *exchange.Config) { cfg.Streams = counters }
 }
 
@@ -49,7 +49,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("with %d bytes taken the window grows to %d, want %d", c.taken, p.s.window, c.window)
 		}
 		p.close()
-		p.wait("all is given back", func() bool { return counters.Borrowed.Load() == c.taken })
+		p.wait("all is given back", func() bool { return counters.Windows.Load() == c.taken })
 	}
 }
 
@@ -65,7 +65,7 @@ func TestIdleWindow(t *testing.T) {
 		p.fill(id)
 		id += 2
 	}
-	if n := counters.Borrowed.Load(); n < 2*streamWindow {
+	if n := counters.Windows.Load(); n < 2*streamWindow {
 		t.Errorf("%d bytes are borrowed for 8 uploads", n)
 	}
 	close(release)
@@ -74,21 +74,21 @@ func TestIdleWindow(t *testing.T) {
 		defer p.s.mu.Unlock()
 		return p.s.open == 0
 	})
-	if n := counters.Borrowed.Load(); n != 0 {
+	if n := counters.Windows.Load(); n != 0 {
 		t.Errorf("%d bytes are borrowed for an idle connection", n)
 	}
 	p.alive(id)
 	p.s.mu.Lock()
 	p.s.window += streamWindow // what a client may keep that has used less than it was given
 	p.s.mu.Unlock()
-	counters.Borrowed.Store(maxShare)
+	counters.Windows.Store(maxShare)
 	p.headers(id+2, false, request("POST", "/ok")...)
 	p.wantReset(id+2, RefusedStream)
 	if len(p.gone) != 1 || p.gone[0].code != NoError {
 		t.Errorf("GOAWAY: %v, want one", p.gone)
 	}
 	p.close()
-	if n := counters.Borrowed.Load(); n != maxShare {
+	if n := counters.Windows.Load(); n != maxShare {
 		t.Errorf("%d bytes are borrowed at the end", n-maxShare)
 	}
 }
@@ -102,12 +102,13 @@ func TestHeads(t *testing.T) {
 		accepted int
 	}{
 		"connection": {0, maxHeads / (size - keptText)},
-		"server":     {shareHeads - 3*size, 3},
+		"server":     {shareHeads - 3*size, (3*size + ownHeads) / (size - keptText)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
 			counters := new(exchange.StreamCounters)
-			p := newPeer(t, 5, routes{"/stay": staying(release)}, borrows(counters, c.taken))
+			counters.Heads.Store(c.taken)
+			p := newPeer(t, 5, routes{"/stay": staying(release)}, borrows(counters, 0))
 			var refused int
 			id := uint32(1)
 			for range c.accepted + 5 {
@@ -127,9 +128,21 @@ func TestHeads(t *testing.T) {
 			p.alive(id)
 			close(release)
 			p.close()
-			if n := counters.Borrowed.Load(); n != c.taken {
+			if n := counters.Heads.Load(); n != c.taken {
 				t.Errorf("%d bytes are borrowed at the end", n-c.taken)
 			}
 		})
 	}
+}
+
+// TestHeadsBeside serves a request with a long head whatever others have taken: windows, and heads.
+func TestHeadsBeside(t *testing.T) {
+	counters := new(exchange.StreamCounters)
+	counters.Heads.Store(shareHeads)
+	p := newPeer(t, 6, routes{}, borrows(counters, maxShare))
+	p.large(1, true, request("GET", "/ok", "cookie", strings.Repeat("~", 30<<10))...).run()
+	if r := p.reply(1); r.reset {
+		t.Errorf("reset with %v", r.code)
+	}
+	p.close()
 }

@@ -44,6 +44,8 @@ type state struct {
 	room      int64 // what is left of our window
 	window    int64 // its size
 	passed    int64 // bytes consumed since it last grew
+	ahead     bool  // since then the handler has read all that had come
+	awaited   bool  // the handler has waited for content
 	owed      int64 // consumed, and not yet returned to the client's window
 
 	// Sending.

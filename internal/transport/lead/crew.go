@@ -225,7 +225,7 @@ func (c *Crew) takeOver(r *Role, s uint64) {
 	}
 	now := clock.Refresh()
 	r.strain.add(now)
-	r.leader.lost = now
+	r.leader.lost, r.leader.rare = now, s-r.taken >= 2*rare
 	w := r.leader.Watch(nil)
 	c.mu.Unlock()
 	if w != nil {
@@ -241,7 +241,7 @@ func (c *Crew) returned(h *Hand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := clock.Refresh(); now-h.lost < soon {
-		h.role.strain.forgive(now)
+		h.role.strain.forgive(now, h.rare)
 	}
 }
 

@@ -48,6 +48,7 @@ type Hand struct {
 	seq     uint64 // state of role as this hand has left it
 	leading bool   // as far as this hand knows
 	lost    int64  // when the watchdog has last taken role over, on the clock's scale; under crew.mu
+	rare    bool   // that was the first time in many calls; under crew.mu
 	// in belongs to the leader between calls of foreign code. During a call it belongs to
 	// that code until it is released: then it is under crew.mu.
 	in       []byte
