@@ -7,22 +7,21 @@ import (
 	"crypto/rsa"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
-	"golang.org/x/time/rate"
 )
 
 // Options say which tokens are good, and where they are found. Algorithms and one of JWKS and
 // Keys are required.
 type Options struct {
 	// JWKS is the URL of a JWK Set (RFC 7517). It is fetched by New, again each Refresh, and
-	// when a token names a key that is not known, which may happen once each UnknownKey.
+	// when a token names a key that is not known, which may happen once each UnknownKey. Keys
+	// whose "use" or "key_ops" do not allow to verify signatures are left out, and those that
+	// cannot be read. A set without keys withdraws all.
 	JWKS string
 	// Keys are the keys by their ID (the header field "kid"); the key with the ID "" is for
 	// tokens that name none. A key is an *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey,
@@ -54,22 +53,21 @@ type Options struct {
 	// Refresh is after which time keys are fetched again, so that one that was withdrawn is no
 	// longer accepted. Default: an hour.
 	Refresh time.Duration
+	// Stale is for how long keys stay in use if they cannot be fetched again. Default: a day,
+	// or Refresh if that is more.
+	Stale time.Duration
 	// UnknownKey bounds how often tokens with unknown keys have the keys fetched. Default: 30
 	// seconds. A request waits for it at most five seconds, and gets 401 then.
 	UnknownKey time.Duration
 	// Client fetches the keys. Default: http.DefaultClient. Each request may take ten seconds,
 	// and the answer have 1 MiB.
 	Client *http.Client
-	// Failed is told why keys could not be fetched again; those that are known stay in use.
+	// Failed is told why keys could not be fetched again.
 	Failed func(error)
 }
 
-const (
-	fetchTimeout   = 10 * time.Second
-	fetchBytes     = 1 << 20
-	unknownKeyWait = 5 * time.Second
-	minSecret      = 32 // bytes, as RFC 7518, 3.2 has it for HS256
-)
+// minSecret is how long a secret is at least, in bytes, as RFC 7518, 3.2 has it for HS256.
+const minSecret = 32
 
 func (o *Options) check() error {
 	var errs []error
@@ -99,8 +97,8 @@ func (o *Options) check() error {
 	if o.Leeway < 0 || o.Leeway > 5*time.Minute {
 		bad("Options.Leeway is %v: use 0 to 5m", o.Leeway)
 	}
-	if o.Refresh < 0 || o.UnknownKey < 0 {
-		bad("Options.Refresh and Options.UnknownKey must not be negative")
+	if o.Refresh < 0 || o.UnknownKey < 0 || o.Stale < 0 {
+		bad("Options.Refresh, Options.Stale and Options.UnknownKey must not be negative")
 	}
 	return errors.Join(errs...)
 }
@@ -113,6 +111,7 @@ func (o *Options) fill() {
 	}
 	defaults(&o.Refresh, time.Hour)
 	defaults(&o.UnknownKey, 30*time.Second)
+	defaults(&o.Stale, max(24*time.Hour, o.Refresh))
 	if o.SubscribeClaim == "" {
 		o.SubscribeClaim = "subscribe"
 	}
@@ -132,24 +131,11 @@ func (o *Options) keys(ctx context.Context) (jwt.Keyfunc, error) {
 	if o.JWKS == "" {
 		return o.given, nil
 	}
-	client := *o.Client
-	client.Transport = bounded{client.Transport}
-	late := false
-	k, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{o.JWKS}, keyfunc.Override{
-		Client:                    &client,
-		HTTPTimeout:               fetchTimeout,
-		NoErrorReturnFirstHTTPReq: &late,
-		RateLimitWaitMax:          unknownKeyWait,
-		RefreshInterval:           o.Refresh,
-		RefreshUnknownKID:         rate.NewLimiter(rate.Every(o.UnknownKey), 1),
-		RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
-			return func(_ context.Context, err error) { o.Failed(err) }
-		},
-	})
+	s, err := newKeySet(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("pushjwt: fetch the keys: %w", err)
 	}
-	return k.Keyfunc, nil
+	return s.find, nil
 }
 
 func (o *Options) given(t *jwt.Token) (any, error) {
@@ -158,22 +144,4 @@ func (o *Options) given(t *jwt.Token) (any, error) {
 		return key, nil
 	}
 	return nil, jwt.ErrTokenUnverifiable
-}
-
-// bounded bounds answers.
-type bounded struct{ base http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	base := b.base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	resp, err := base.RoundTrip(r)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, fetchBytes), resp.Body}
-	}
-	return resp, err
 }

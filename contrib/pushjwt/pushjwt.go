@@ -62,7 +62,19 @@ func New(ctx context.Context, o Options) (*Tokens, error) {
 		stop()
 		return nil, err
 	}
+	t.keys = understood(t.keys)
 	return t, nil
+}
+
+// understood refuses tokens with extensions that have to be understood (RFC 7515, 4.1.11): there are
+// none that are.
+func understood(keys jwt.Keyfunc) jwt.Keyfunc {
+	return func(t *jwt.Token) (any, error) {
+		if _, ok := t.Header["crit"]; ok {
+			return nil, jwt.ErrTokenUnverifiable
+		}
+		return keys(t)
+	}
 }
 
 // Close ends the fetching of keys.
@@ -73,21 +85,33 @@ func (t *Tokens) Close() { t.stop() }
 // when the token expires.
 func (t *Tokens) Handler(h *push.Hub) *push.Handler {
 	p := h.Handler(t.Subscribe)
-	p.User = func(r *http.Request) string { return t.verified(r).Subject }
-	p.Until = func(r *http.Request) time.Time { return t.verified(r).ExpiresAt.Time }
+	p.User = func(r *http.Request) string { return subject(t.verified(r)) }
+	p.Until = func(r *http.Request) time.Time { return expiry(t.verified(r)) }
 	return p
 }
 
 // verified returns the claims of a request whose token was found to be good just before: a
 // signature costs more than the rest of the request.
-func (t *Tokens) verified(r *http.Request) *jwt.RegisteredClaims {
-	claims := new(jwt.RegisteredClaims)
+func (t *Tokens) verified(r *http.Request) jwt.MapClaims {
+	claims := jwt.MapClaims{}
 	text, _ := t.find(r)
 	_, _, _ = t.parser.ParseUnverified(text, claims)
-	if claims.ExpiresAt == nil { // never
-		claims.ExpiresAt = jwt.NewNumericDate(time.Now())
-	}
 	return claims
+}
+
+// subject returns the claim "sub", or "".
+func subject(claims jwt.MapClaims) string {
+	s, _ := claims.GetSubject() // an error: it is no string
+	return s
+}
+
+// expiry returns the claim "exp", or now if it has none.
+func expiry(claims jwt.MapClaims) time.Time {
+	exp, err := claims.GetExpirationTime()
+	if err != nil || exp == nil {
+		return time.Now()
+	}
+	return exp.Time
 }
 
 // Verify checks the token of a request, and decodes its claims into a pointer to a type that
@@ -98,6 +122,9 @@ func (t *Tokens) Verify(r *http.Request, claims jwt.Claims) error {
 		return fmt.Errorf("pushjwt: no token: %w", push.ErrUnauthorized)
 	}
 	token, err := t.parser.ParseWithClaims(text, claims, t.keys)
+	if err == nil {
+		err = t.unique(text)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", push.ErrUnauthorized, err)
 	}
@@ -187,20 +214,20 @@ func (t *Tokens) Publish(r *http.Request, name string) error {
 
 // User returns the claim "sub" of a request's token, or "".
 func (t *Tokens) User(r *http.Request) string {
-	var claims jwt.RegisteredClaims
-	if t.Verify(r, &claims) != nil {
+	claims := jwt.MapClaims{}
+	if t.Verify(r, claims) != nil {
 		return ""
 	}
-	return claims.Subject
+	return subject(claims)
 }
 
 // Until returns when a request's token expires: now, if it has just expired.
 func (t *Tokens) Until(r *http.Request) time.Time {
-	var claims jwt.RegisteredClaims
-	if t.Verify(r, &claims) != nil {
+	claims := jwt.MapClaims{}
+	if t.Verify(r, claims) != nil {
 		return time.Now()
 	}
-	return claims.ExpiresAt.Time
+	return expiry(claims)
 }
 
 // list returns a claim that is a list of topics and patterns. One that is not makes the whole
