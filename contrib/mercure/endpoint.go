@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redline-go/redline/contrib/pushjwt"
@@ -56,6 +57,7 @@ type Endpoint struct {
 	subscribers *pushjwt.Tokens // nil: there are no keys
 	handler     *push.Handler
 	active      registry
+	order       sync.Mutex             // held while the copies of an update are published
 	last        atomic.Pointer[string] // ID of the last update
 }
 
@@ -109,7 +111,7 @@ func (o *Options) fill() {
 	}
 	p.Formats = []format.Format{stream{}}
 	p.Rules = append([]push.Rule{{Pattern: subscriptionsTopic, History: push.History{Events: subscriptionsKept}}}, p.Rules...)
-	p.MaxFilters = 4 * maxSelectors
+	p.MaxFilters = 8 * maxSelectors                             // twice what filters returns, once each for public and private updates
 	p.MaxEventBytes = 7*o.MaxData + (maxTopics+4)*maxTopicBytes // "data: " before each line
 }
 
@@ -200,6 +202,10 @@ func refuse(w http.ResponseWriter, err error) {
 
 // cors lets pages of other origins use the endpoint (Fetch Standard, 3.3).
 func (e *Endpoint) cors(h http.Header, r *http.Request) {
+	if len(e.o.Origins) == 0 {
+		return
+	}
+	h.Add("Vary", "Origin") // also for a cache that sees a request without it first
 	origin := r.Header.Get("Origin")
 	switch {
 	case origin == "":
@@ -207,7 +213,6 @@ func (e *Endpoint) cors(h http.Header, r *http.Request) {
 	case slices.Contains(e.o.Origins, origin):
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Credentials", "true")
-		h.Add("Vary", "Origin")
 	case slices.Contains(e.o.Origins, "*"):
 		h.Set("Access-Control-Allow-Origin", "*")
 	default:

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/push/topic"
+	"github.com/yosida95/uritemplate/v3"
 )
 
 // FuzzSelector wants the hub's index to find whatever a selector matches.
 func FuzzSelector(f *testing.F) {
-	for _, s := range []string{"*", "a", "a/{b}", "{+a}", "a//{b}/c", "é/{b}", "%41/{b}", "a/*/{b}", "**/{x}", "{/a*}", "a{?b,c}", "{", "a}", "{+a}/{b}", Path + "{/a*}", "/.well{+a}", Path + "/subscriptions/x/{b}"} {
-		for _, t := range []string{"a/b", "a", "*", "a/*/c", "/x/y", "a//b/c", "%C3%A9/1", "é/1", "a?b=1", Path + "/subscriptions/x/y"} {
+	for _, s := range []string{"*", "a", "a/{b}", "{+a}", "a//{b}/c", "é/{b}", "%41/{b}", "a/*/{b}", "**/{x}", "{/a*}", "a{?b,c}", "{", "{/a,b}", "{/a,b*}/x", "{;a,b,c}", "{a*,b}", "{#a}{.b,c}", "{&a*}", "{a}{a}{+b}", "{a:3}", "a}", "{+a}/{b}", Path + "{/a*}", "/.well{+a}", Path + "/subscriptions/x/{b}"} {
+		for _, t := range []string{"a/b", "a", "*", "a/*/c", "/x/y", "a//b/c", "%C3%A9/1", "é/1", "a?b=1", "/x", "/x/y/z", ";a=1;b", ";a;b;c;d", "a,b=c", "#a/b.c.d", "&a=1&b", "%4", "%41b", ".", Path + "/subscriptions/x/y"} {
 			f.Add(s, t)
 		}
 	}
@@ -19,19 +20,30 @@ func FuzzSelector(f *testing.F) {
 		if err != nil || checkTopic(name) != nil {
 			return
 		}
-		at := hubTopic(name)
-		if err := topic.CheckName(at); err != nil {
-			t.Fatalf("%q has the topic %q: %v", name, at, err)
-		}
-		found := false
-		for _, p := range s.filters() {
-			if err := topic.CheckPattern(p); err != nil {
-				t.Fatalf("%q has the pattern %q: %v", text, p, err)
+		if s.template != nil {
+			want := uritemplate.MustNew(text).Regexp().MatchString(name)
+			if got := s.template.match(name); got != want {
+				t.Errorf("%q on %q: %v", text, name, got)
 			}
-			found = found || topic.Match(p, at)
 		}
-		if s.match(name) && !found {
-			t.Errorf("%q matches %q, which none of %q finds", text, name, s.filters())
+		for _, private := range []bool{false, true} {
+			at := hubTopic(name, private)
+			if err := topic.CheckName(at); err != nil {
+				t.Fatalf("%q has the topic %q: %v", name, at, err)
+			}
+			found := false
+			for _, p := range s.filters(private) {
+				if err := topic.CheckPattern(p); err != nil {
+					t.Fatalf("%q has the pattern %q: %v", text, p, err)
+				}
+				if topic.Match(p, hubTopic(name, !private)) {
+					t.Errorf("%q of %q finds what is not for it: %q", p, text, name)
+				}
+				found = found || topic.Match(p, at)
+			}
+			if s.match(name) && !found {
+				t.Errorf("%q matches %q, which none of %q finds", text, name, s.filters(private))
+			}
 		}
 	})
 }

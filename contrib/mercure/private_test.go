@@ -58,9 +58,42 @@ func TestAuthorization(t *testing.T) {
 			if got, text := s.post(h, "topic", "t"); got != want {
 				t.Errorf("a cookie sent from %s: %d %s", origin, got, text)
 			}
+			delete(h, "Origin")
+			h.Set("Referer", origin+"/page?x")
+			if got, text := s.post(h, "topic", "t"); got != want {
+				t.Errorf("a cookie sent from a page of %s: %d %s", origin, got, text)
+			}
+			delete(h, "Referer")
+			h.Set("Origin", origin)
 			resp := s.do("OPTIONS", s.url, h, "")
 			if got := resp.Header.Get("Access-Control-Allow-Origin"); (got == origin) != (want == 200) || resp.StatusCode != 204 {
 				t.Errorf("OPTIONS from %s: %d %q", origin, resp.StatusCode, got)
+			}
+		}
+		for _, referer := range []string{"", "no URL", "about:blank", "https://app.example.evil.example/"} {
+			h := http.Header{"Cookie": {"mercureAuthorization=" + publisher}, "Referer": {referer}}
+			if got, text := s.post(h, "topic", "t"); got != 403 {
+				t.Errorf("a cookie with the referer %q: %d %s", referer, got, text)
+			}
+		}
+	})
+}
+
+// TestVary wants a cache to tell apart what pages of different origins get, and what clients with
+// different fields Accept get.
+func TestVary(t *testing.T) {
+	serve(t, func(o *Options) { o.Origins = []string{"https://app.example"} }, func(s *site) {
+		for _, target := range []string{"?topic=t", "?topic=", "/subscriptions", "/nothing"} {
+			for _, origin := range []string{"https://app.example", "https://evil.example", ""} {
+				h := http.Header{}
+				if origin != "" {
+					h.Set("Origin", origin)
+				}
+				resp := s.do("GET", s.url+target, h, "")
+				if got := strings.Join(resp.Header.Values("Vary"), ", "); strings.Count(got, "Origin") != 1 {
+					t.Errorf("%s from %q: %d, Vary %q", target, origin, resp.StatusCode, got)
+				}
+				resp.Body.Close()
 			}
 		}
 	})
@@ -282,11 +315,29 @@ func TestSubscriptionAPI(t *testing.T) {
 		if status, _ = s.documents(nil, "/subscriptions"); status != 401 {
 			t.Errorf("nobody: %d", status)
 		}
+		tag := func(path, given string) (status int, tag string) {
+			h := all.Clone()
+			h.Set("If-None-Match", given)
+			resp := s.do("GET", s.url+path, h, "")
+			return resp.StatusCode, resp.Header.Get("ETag")
+		}
+		for _, path := range []string{"/subscriptions", strings.TrimPrefix(one.ID, Path)} {
+			_, now := tag(path, "")
+			for given, want := range map[string]int{now: 304, "W/" + now: 304, `"x", ` + now: 304, "*": 304, `"x"`: 200, "": 200} {
+				if status, _ := tag(path, given); status != want {
+					t.Errorf("%s, If-None-Match: %s: %d, want %d", path, given, status, want)
+				}
+			}
+			s.subscribe(nil, "topic=x")
+			if status, then := tag(path, now); status != 200 || then == now {
+				t.Errorf("%s after a change: %d %s", path, status, then)
+			}
+		}
 		x := s.subscriber("/.well-known/mercure/subscriptions/x")
 		if status, _ = s.documents(x, "/subscriptions"); status != 403 {
 			t.Errorf("all, with a right to one: %d", status)
 		}
-		if status, doc = s.documents(x, "/subscriptions/x"); status != 200 || len(doc.Subscriptions) != 2 {
+		if status, doc = s.documents(x, "/subscriptions/x"); status != 200 || len(doc.Subscriptions) != 4 {
 			t.Errorf("one, with a right to it: %d %+v", status, doc)
 		}
 		if got := s.status("POST", s.url+"/subscriptions", all); got != 405 {

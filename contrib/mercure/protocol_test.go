@@ -1,8 +1,10 @@
 package mercure
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +64,93 @@ func TestTopicSelectors(t *testing.T) {
 	for _, bad := range []string{"", strings.Repeat("a", 3000), "a\nb", "\xff", strings.Repeat("{a}", 17)} {
 		if _, err := newSelector(bad); err == nil {
 			t.Errorf("%.10q was accepted", bad)
+		}
+	}
+}
+
+// TestReserved wants no way to spell the topics of subscriptions that a reader of URLs (URL Standard,
+// 4.4; RFC 3986, 5.2.4 and 6.2.2) takes for them.
+func TestReserved(t *testing.T) {
+	for topic, want := range map[string]bool{
+		"/.well-known/mercure":                                       true,
+		"/.well-known/mercure/subscriptions/a/b":                     true,
+		"https://x.example/.well-known/mercure/x":                    true,
+		"//x.example/.well-known/mercure/x":                          true,
+		"https:/.well-known/mercure/x":                               true,
+		"https:///x.example/.well-known/mercure/x":                   true,
+		"/x/../.well-known/mercure/x":                                true,
+		"/./.well-known/./mercure/x":                                 true,
+		"https://x.example/../../.well-known/mercure":                true,
+		"/x/%2e%2E/.well-known/mercure/x":                            true,
+		"/.well-known/%6dercure/x":                                   true,
+		"/.well-known%2Fmercure/x":                                   true,
+		"/.well-known/mercure/subscriptions/%zz/x":                   true,
+		`/.well-known\mercure\subscriptions`:                         true,
+		`\\x.example\.well-known\mercure`:                            true,
+		`https:\\x.example/a\..\.well-known/mercure?x`:               true,
+		".well-known/mercure/x":                                      true,
+		" /.well-known/mercure/x":                                    true,
+		"//.well-known//mercure//x":                                  true,
+		"/.well-known/mercure#x":                                     true,
+		"/.well-known/mercurex":                                      false,
+		"/.well-known/mercure/../x":                                  false,
+		"/x?/.well-known/mercure/x":                                  false,
+		"https://x.example/?next=/../.well-known/mercure":            false,
+		"https://x.example/books/1":                                  false,
+		"urn:uuid:1":                                                 false,
+		"mercure":                                                    false,
+		"/mercure/subscriptions/a/b":                                 false,
+		"https://example.com/well-known/mercure/subscriptions/{x}/y": false,
+	} {
+		if got := reserved(topic); got != want {
+			t.Errorf("%q: %v", topic, got)
+		}
+	}
+}
+
+// TestTemplates bounds what the selectors of a subscriber cost for each update.
+func TestTemplates(t *testing.T) {
+	sixteen := "https://example.com/" + strings.Repeat("{a}", 16)
+	for _, c := range []struct {
+		texts []string
+		ok    bool
+	}{
+		{slices.Repeat([]string{sixteen}, 4), true},
+		{slices.Repeat([]string{sixteen}, 5), false},
+		{slices.Repeat([]string{"/a/{b}"}, 64), true},
+		{append(slices.Repeat([]string{"/a/{b,c}"}, 32), "/d/{e}"), false},
+		{append(slices.Repeat([]string{sixteen}, 4), "a", "*", "{,"), true},
+	} {
+		if _, err := newSelectors(c.texts); (err == nil) != c.ok {
+			t.Errorf("%d of %.20q: %v", len(c.texts), c.texts[0], err)
+		}
+	}
+	serve(t, func(o *Options) { o.Anonymous = false }, func(s *site) {
+		q := url.Values{"topic": slices.Repeat([]string{sixteen}, 5)}
+		if got := s.status("GET", s.url+"?"+q.Encode(), s.subscriber("*")); got != 400 {
+			t.Errorf("of a request: %d", got)
+		}
+		if got := s.status("GET", s.url+"?topic=a", s.subscriber(slices.Repeat([]string{sixteen}, 5)...)); got != 401 {
+			t.Errorf("of a token: %d", got)
+		}
+	})
+}
+
+// BenchmarkTemplates is what an update costs for a subscriber with the heaviest selectors: the literals
+// decide, or the expressions alone do.
+func BenchmarkTemplates(b *testing.B) {
+	for _, size := range []int{50, 1900} {
+		for kind, text := range map[string]string{"literals": "https://example.com/" + strings.Repeat("{a}", 16) + "Z", "expressions": strings.Repeat("{+a}", 16)} {
+			b.Run(fmt.Sprint(kind, size), func(b *testing.B) {
+				all, err := newSelectors(slices.Repeat([]string{text}, maxTemplates/maxVariables))
+				if err != nil {
+					b.Fatal(err)
+				}
+				name := "https://example.com/a" + strings.Repeat("x", size) + `"`
+				for b.Loop() {
+					matchAny(all, name)
+				}
+			})
 		}
 	}
 }
@@ -177,6 +266,7 @@ func TestPublication(t *testing.T) {
 			"one of two":      {s.publisher("t"), []string{"topic", "t", "topic", "u"}, 403},
 			"forged event":    {s.publisher("*"), []string{"topic", "/.well-known/mercure/subscriptions/a/b"}, 403},
 			"forged absolute": {s.publisher("*"), []string{"topic", "https://x.example/.well-known/mercure/subscriptions/a/b"}, 403},
+			"forged by dots":  {s.publisher("*"), []string{"topic", "t", "topic", "/x/../.well-known/mercure/subscriptions/a/b"}, 403},
 		} {
 			if got, text := s.post(c.header, c.form...); got != c.want || text == "" {
 				t.Errorf("%s: %d %q, want %d", name, got, text, c.want)

@@ -1,11 +1,14 @@
 package mercure
 
 import (
+	"encoding/hex"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -86,9 +89,19 @@ func parseUpdate(form url.Values) (u Update, err error) {
 	return u, u.check()
 }
 
-// reserved reports whether a topic is one of those that the endpoint itself publishes to, so
-// that nobody can forge the events of subscriptions.
+// reserved reports whether a topic is one of those that the endpoint itself publishes to, or a reader
+// of URLs could take it for one, so that nobody can forge the events of subscriptions. Readers resolve
+// dots, and read a backslash as a slash (URL Standard, 4.4).
 func reserved(topic string) bool {
-	u, err := url.Parse(topic)
-	return err == nil && (u.Path == Path || strings.HasPrefix(u.Path, Path+"/"))
+	if i := strings.IndexAny(topic, "?#"); i >= 0 {
+		topic = topic[:i]
+	}
+	plain := escape.ReplaceAllStringFunc(topic, func(s string) string {
+		b, _ := hex.DecodeString(s[1:])
+		return string(b)
+	})
+	resolved := path.Clean("/" + strings.TrimSpace(strings.ReplaceAll(plain, `\`, "/")))
+	return strings.Contains(resolved+"/", Path+"/")
 }
+
+var escape = regexp.MustCompile("%[0-9A-Fa-f]{2}")

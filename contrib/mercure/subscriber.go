@@ -94,9 +94,14 @@ func (e *Endpoint) serveSubscriber(w http.ResponseWriter, r *http.Request) error
 // request returns what the hub is asked.
 func (s *response) request(r *http.Request, c *claims) *http.Request {
 	q := url.Values{}
+	watches := slices.ContainsFunc(s.granted, func(g selector) bool { return slices.Contains(g.filters(true), subscriptionsTopic) })
 	for i := range s.selectors {
-		for _, f := range s.selectors[i].filters() {
-			if !slices.Contains(q["topic"], f) {
+		filters := s.selectors[i].filters(false)
+		if len(s.granted) > 0 {
+			filters = append(filters, s.selectors[i].filters(true)...)
+		}
+		for _, f := range filters {
+			if !slices.Contains(q["topic"], f) && (f != subscriptionsTopic || watches) {
 				q.Add("topic", f)
 			}
 		}
@@ -146,7 +151,7 @@ func (s *response) Header() http.Header { return s.header }
 func (s *response) WriteHeader(status int) {
 	if (status != http.StatusOK || s.head) && !s.open && !s.refused {
 		s.refused = true
-		maps.Copy(s.w.Header(), s.header)
+		s.copyHeader()
 		s.w.WriteHeader(status)
 	}
 }
@@ -181,6 +186,16 @@ func (s *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// copyHeader gives the header of the hub to the response, which has one of the endpoint's already.
+func (s *response) copyHeader() {
+	h := s.w.Header()
+	vary := slices.Concat(h["Vary"], s.header["Vary"])
+	maps.Copy(h, s.header)
+	if len(vary) > 0 {
+		h["Vary"] = vary
+	}
+}
+
 // wants reports whether this copy of an update is the one that the subscriber gets.
 func (s *response) wants(c *copied) bool {
 	if s.asked != "" && c.id == s.asked {
@@ -198,7 +213,7 @@ func (s *response) begin() error {
 		return nil
 	}
 	s.open = true
-	maps.Copy(s.w.Header(), s.header)
+	s.copyHeader()
 	if s.asked != "" {
 		from := s.asked
 		if s.lost {

@@ -1,8 +1,11 @@
 package mercure
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -10,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redline-go/redline/contrib/pushjwt"
 	"github.com/redline-go/redline/push"
@@ -101,8 +105,11 @@ func (e *Endpoint) ended(m *member) {
 }
 
 // announce publishes the events of a subscriber's subscriptions. Nobody is told while the
-// endpoint is shut down.
+// endpoint is shut down, or if there are no keys for those who could read them.
 func (e *Endpoint) announce(m *member, active bool) {
+	if e.subscribers == nil {
+		return
+	}
 	for _, t := range m.topics {
 		doc := m.subscription(t, active)
 		doc.Context = ldContext
@@ -152,12 +159,17 @@ func (e *Endpoint) serveSubscriptions(w http.ResponseWriter, r *http.Request, re
 		found[0].Context, found[0].LastEventID = ldContext, last
 		doc = found[0]
 	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return err // never: the payloads came from JSON
+	}
+	sum := sha256.Sum256(text)
 	header := w.Header()
 	header.Set("Content-Type", "application/ld+json")
 	header.Set("Cache-Control", "private, must-revalidate")
-	header.Set("ETag", strconv.Quote(last))
+	header.Set("ETag", strconv.Quote(hex.EncodeToString(sum[:])))
 	header.Add("Link", "<"+Path+`>; rel="mercure"`)
-	_ = json.NewEncoder(w).Encode(doc) // the client has left
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(append(text, '\n')))
 	return nil
 }
 

@@ -68,11 +68,14 @@ func (e *Endpoint) Publish(ctx context.Context, u Update) (id string, err error)
 	return e.publish(ctx, u)
 }
 
-// publish dispatches an update that was checked.
+// publish dispatches an update that was checked. No other one comes between its copies: a subscriber
+// that resumes after its ID gets what it got after it, whichever copy that was.
 func (e *Endpoint) publish(ctx context.Context, u Update) (id string, err error) {
 	if u.ID == "" {
 		u.ID = newID()
 	}
+	e.order.Lock()
+	defer e.order.Unlock()
 	for at := range u.Topics {
 		r, err := e.dispatch(ctx, &u, at)
 		if err == nil && r.Duplicate || errors.Is(err, push.ErrBadEvent) {
@@ -90,7 +93,7 @@ func (e *Endpoint) publish(ctx context.Context, u Update) (id string, err error)
 // dispatch publishes an update under one of its topics. The first has its ID: the history
 // knows where to resume.
 func (e *Endpoint) dispatch(ctx context.Context, u *Update, at int) (push.Receipt, error) {
-	event := push.Event{Topic: hubTopic(u.Topics[at]), Data: u.encode(at)}
+	event := push.Event{Topic: hubTopic(u.Topics[at], u.Private), Data: u.encode(at)}
 	if at == 0 {
 		event.ID = u.ID
 	}

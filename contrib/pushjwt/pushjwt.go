@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -164,10 +165,19 @@ func (t *Tokens) Present(r *http.Request) bool {
 }
 
 // Safe returns an error that wraps [ErrForbidden] if a page of another origin may have caused
-// a request that changes something, with a cookie that it could not read.
+// a request that changes something, with a cookie that it could not read. A request that does not
+// say where it comes from, by Sec-Fetch-Site, Origin or Referer, is no page's: programs send the
+// token in the header Authorization.
 func (t *Tokens) Safe(r *http.Request) error {
 	if _, automatic := t.find(r); !automatic {
 		return nil
+	}
+	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
+		from, err := url.Parse(r.Referer())
+		if err != nil || from.Host == "" {
+			return fmt.Errorf("%w: a cookie came without an origin", ErrForbidden)
+		}
+		r = &http.Request{Method: r.Method, URL: r.URL, Host: r.Host, Header: http.Header{"Origin": {from.Scheme + "://" + from.Host}}}
 	}
 	if err := t.foreign.Check(r); err != nil {
 		return fmt.Errorf("%w: %w", ErrForbidden, err)
