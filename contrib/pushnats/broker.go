@@ -25,6 +25,7 @@ type Broker struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	closed chan struct{} // closed when the connection has ended
+	shelf  shelf
 
 	mu     sync.Mutex
 	link   context.Context // done while the connection is lost
@@ -262,6 +263,7 @@ func (b *Broker) admit(ctx context.Context, info *jetstream.StreamInfo, last uin
 	defer b.mu.Unlock()
 	switch at := epoch(info); {
 	case at != b.epoch:
+		b.shelf.clear()
 		b.epoch, b.last, b.behind = at, info.State.LastSeq, 0
 		return nil
 	case info.State.LastSeq >= last:
@@ -276,6 +278,7 @@ func (b *Broker) admit(ctx context.Context, info *jetstream.StreamInfo, last uin
 		return err
 	}
 	*info = *updated
+	b.shelf.clear()
 	b.epoch, b.last, b.behind = epoch(info), info.State.LastSeq, 0
 	return nil
 }

@@ -111,7 +111,7 @@ func (b *Broker) forget(c jetstream.Consumer) {
 }
 
 // Replay reads events one after the other from the stream's leader, which knows of all that
-// were acknowledged; a replica may be late.
+// were acknowledged; a replica may be late. Those who ask for the same events share what was read.
 func (b *Broker) Replay(ctx context.Context, after, until uint64, patterns []string, f func(push.Record) bool) (oldest uint64, err error) {
 	ctx, done := b.linked(ctx)
 	defer done()
@@ -119,6 +119,7 @@ func (b *Broker) Replay(ctx context.Context, after, until uint64, patterns []str
 	s, err := b.js.Stream(brief, b.o.Stream)
 	cancel()
 	if err == nil {
+		after = max(after+1, s.CachedInfo().State.FirstSeq) - 1 // what was dropped, the shelf may hold still
 		err = b.replay(ctx, s, after, until, patterns, f)
 	}
 	var info *jetstream.StreamInfo
@@ -154,9 +155,11 @@ func (b *Broker) replay(ctx context.Context, s jetstream.Stream, after, until ui
 		if next[i] = nil; from > until {
 			return nil
 		}
-		brief, cancel := context.WithTimeout(ctx, b.o.Timeout) // nobody answers during an election
-		defer cancel()
-		m, err := s.GetMsg(brief, from, jetstream.WithGetMsgSubject(subjects[i]))
+		m, err := b.shelf.get(ctx, spot{subjects[i], from}, func() (*jetstream.RawStreamMsg, error) {
+			brief, cancel := context.WithTimeout(ctx, b.o.Timeout) // nobody answers during an election
+			defer cancel()
+			return s.GetMsg(brief, from, jetstream.WithGetMsgSubject(subjects[i]))
+		})
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
