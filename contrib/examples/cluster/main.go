@@ -5,7 +5,8 @@
 //	curl -N 'http://127.0.0.1:8080/events?topic=news'
 //	curl -d '{"text":"hello"}' 'http://127.0.0.1:8080/publish?topic=news'
 //
-// Interrupt it, and the clients of all processes are asked to connect elsewhere. The events stay in
+// Kill one, and its clients continue at the others until it is started again. Interrupt the first, and
+// the clients of all processes are asked to connect elsewhere. The events stay in
 // the directory of -data, if it is set.
 package main
 
@@ -58,7 +59,8 @@ func main() {
 	}
 }
 
-// cluster runs the broker, and the nodes until ctx is done or one of them ends.
+// cluster runs the broker, and the nodes until ctx is done. It ends with an error if a node cannot be
+// kept running.
 func cluster(ctx context.Context, addr string, processes int, data string) (err error) {
 	if data == "" {
 		if data, err = os.MkdirTemp("", "cluster-"); err != nil {
@@ -78,7 +80,7 @@ func cluster(ctx context.Context, addr string, processes int, data string) (err 
 	var nodes sync.WaitGroup
 	for i := range processes {
 		nodes.Go(func() {
-			errs <- start(ctx, i, broker.URL(), addr)
+			errs <- keep(ctx, i, broker.URL(), addr)
 			cancel()
 		})
 	}
@@ -87,6 +89,36 @@ func cluster(ctx context.Context, addr string, processes int, data string) (err 
 		err = errors.Join(err, <-errs)
 	}
 	return err
+}
+
+// A node that has lived for so long was good: what ended it was something else. One that ends earlier,
+// so often in a row, cannot run.
+const (
+	lived    = 5 * time.Second
+	patience = 5
+)
+
+// keep runs a node until ctx is done, and starts it again if it ends before.
+func keep(ctx context.Context, i int, broker, addr string) error {
+	for failed := 0; ; {
+		began := time.Now()
+		err := start(ctx, i, broker, addr)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if failed++; time.Since(began) > lived {
+			failed = 0
+		}
+		if failed >= patience {
+			return fmt.Errorf("node %d ended %d times at once: %w", i, failed, err)
+		}
+		fmt.Fprintf(os.Stderr, "node %d has ended, and is started again: %v\n", i, err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // start runs a node until ctx is done. Its standard input ends with this process, however that ends.
@@ -104,10 +136,10 @@ func start(ctx context.Context, i int, broker, addr string) error {
 	}
 	cmd.Cancel = life.Close
 	cmd.WaitDelay = 30 * time.Second
-	if err := cmd.Run(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("node %d: %w", i, err)
+	if err := cmd.Run(); err != nil {
+		return err
 	}
-	return nil
+	return errors.New("it was told to end")
 }
 
 // node serves until ctx is done, or the process that started it is gone.
