@@ -10,12 +10,14 @@ import type { Options, Status } from "./index.js";
  */
 export function push(url: string, options: Options = {}): Readable<Status> {
   const begin = chain();
-  return readable<Status>({ state: "connecting" }, (set) =>
-    begin(url, {
+  return readable<Status>({ state: "connecting" }, (set) => {
+    set({ state: "connecting" }); // not what it was when the store was used last
+    return begin(url, {
       ...options,
       onStatus(s) {
         set(s);
         options.onStatus?.(s);
       },
-    }));
+    });
+  });
 }

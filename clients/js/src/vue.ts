@@ -7,7 +7,7 @@ import type { Options, Status } from "./index.js";
 /**
  * Subscribes until the current scope ends, usually the component's, and returns the status. A change of the URL or of the
  * options, if they are a ref or a getter, makes a new subscription. It continues where the one before was, unless the path of
- * the URL or `lastEventId` has changed. `url` null subscribes to nothing.
+ * the URL or `lastEventId` has changed. `url` null subscribes to nothing: the state is `closed`.
  */
 export function usePush(url: MaybeRefOrGetter<string | null>, options: MaybeRefOrGetter<Options> = {}): Readonly<Ref<Status>> {
   const status = shallowRef<Status>({ state: "connecting" });
@@ -17,6 +17,7 @@ export function usePush(url: MaybeRefOrGetter<string | null>, options: MaybeRefO
     [() => toValue(url), () => toValue(options)] as const,
     ([to, o]) => {
       end?.();
+      status.value = { state: to === null ? "closed" : "connecting" };
       end = to === null ? undefined : begin(to, {
         ...o,
         onStatus(s) {

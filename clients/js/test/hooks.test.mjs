@@ -20,7 +20,9 @@ const pages = {
     function App() {
       const [topic, setTopic] = useState("a");
       const [seen, setSeen] = useState([]);
-      const status = usePush("/events", { topics: [topic], onEvent: (e) => setSeen([...seen, topic + ":" + e.text()]) });
+      const [url, setUrl] = useState("/events");
+      window.url = setUrl;
+      const status = usePush(url, { topics: [topic], onEvent: (e) => setSeen([...seen, topic + ":" + e.text()]) });
       window.topic = setTopic;
       return h("p", null, status.state + " " + seen.join());
     }
@@ -32,9 +34,10 @@ const pages = {
     import { usePush } from "../dist/vue.js";
     const App = {
       setup() {
-        const topic = ref("a"), seen = ref([]);
+        const topic = ref("a"), seen = ref([]), url = ref("/events");
+        window.url = (to) => (url.value = to);
         window.topic = (name) => (topic.value = name);
-        const status = usePush("/events", () => {
+        const status = usePush(url, () => {
           const name = topic.value;
           return { topics: [name], onEvent: (e) => seen.value.push(name + ":" + e.text()) };
         });
@@ -62,6 +65,7 @@ for (const [name, code] of Object.entries(pages)) {
     const hub = await started(t);
     hub.pages.set("/", { type: "text/html", body: '<!doctype html><link rel="icon" href="data:,"><body></body><script type="module" src="/page.js"></script>' });
     hub.pages.set("/page.js", { type: "text/javascript", body: await bundle(code) });
+    const silent = new Promise((asked) => hub.pages.set("/silent", asked)); // and never answers
     const page = await session.page(t);
     const wrong = [];
     page.on("pageerror", (e) => wrong.push(String(e)));
@@ -95,6 +99,15 @@ for (const [name, code] of Object.entries(pages)) {
       hub.publish({ topic: "a", data: "no" });
       hub.publish({ topic: "c", data: "4" });
       await hub.listen();
+      await shows("open a:1,a:2,b:3,c:4");
+
+      await page.evaluate(() => window.url("/silent")); // where nobody answers
+      await silent;
+      await shows("connecting a:1,a:2,b:3,c:4");
+      await page.evaluate(() => window.url(null));
+      await shows("closed a:1,a:2,b:3,c:4");
+      await hub.until((h) => h.subscribers === 0);
+      await page.evaluate(() => window.url("/events"));
       await shows("open a:1,a:2,b:3,c:4");
     }
 
