@@ -1,13 +1,13 @@
 // One connection that comes back: attempts, pauses, and the watchdog.
 
-import { formats, reserved } from "./decode.js";
-import type { Gap, Raw, Status } from "./event.js";
+import { formats, position, reserved } from "./decode.js";
+import type { Data, Gap, Raw, Status } from "./event.js";
 import type { Options } from "./options.js";
 import { type Attempt, type Failure, viaEventSource, viaFetch } from "./transport.js";
 
 /** Who hears from a connection. */
 export interface Sink {
-  /** An event, or a position: then its type is reserved. */
+  /** An event, or a position: then that is its type. */
   event(raw: Raw): void;
   gap(gap: Gap): void;
   status(status: Status): void;
@@ -19,6 +19,16 @@ const lived = 5000;
 const longest = 3_600_000;
 /** The shortest first bound of the pauses that a server can ask for: 0 would stay 0, however often it is doubled. */
 const shortest = 100;
+
+/** What the hub says in a message of its own: an object. Anything else is an event of another server. */
+const said = (data: Data) => {
+  try {
+    const control = JSON.parse(data as string);
+    return typeof control === "object" && control;
+  } catch {
+    return;
+  }
+};
 
 const streams = () => typeof Response === "function" && "body" in Response.prototype;
 
@@ -54,12 +64,13 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
       event(raw: Raw) {
         if (signal.aborted) return;
         const [, id, type, data] = raw;
-        if (id) last = id;
-        if (type !== `${reserved}gap` && type !== `${reserved}bye`) return sink.event(raw);
-        const control = JSON.parse(data as string);
-        if (type === `${reserved}gap`) {
-          sink.gap(control);
-          return sink.event(raw); // for its position
+        if (id || type === position) last = id;
+        const control = type.startsWith(reserved) && said(data);
+        if (!control) return sink.event(raw);
+        if (type === `${reserved}gap`) sink.gap(control);
+        if (type !== `${reserved}bye`) {
+          if (id) sink.event(["", id, position, ""]);
+          return;
         }
         pause = Math.max(+control.retry_ms || 0, 0);
         own.abort(new Error(control.reason));

@@ -20,8 +20,11 @@ export const fatal = (message: string, code?: number) => Object.assign(new Error
 
 const tooLong = (max: number) => fatal(`an event is longer than ${max} bytes: raise maxBytes`);
 
-/** The type of an event that only tells a position. All types that begin so belong to the hub. */
+/** What the types of the hub's own messages begin with. */
 export const reserved = "hub:";
+
+/** The type of an event that only tells a position, or with an empty ID that there is none any more. No server can send it. */
+export const position = "\n";
 
 /** Splits text into lines, which may end in CRLF, LF or CR. A long line is searched once. */
 function lines(max: number, line: (text: string) => void): Decoder {
@@ -47,15 +50,19 @@ function lines(max: number, line: (text: string) => void): Decoder {
   };
 }
 
-/** Server-Sent Events (WHATWG HTML 9.2.6), with the field `topic`. An event without an `id` field has no ID. */
+/**
+ * Server-Sent Events (WHATWG HTML 9.2.6), with the field `topic`. An event without an `id` field has no ID; an empty one takes
+ * back the ID of those before.
+ */
 function sse(max: number, wire: Wire): Decoder {
-  let topic = "", id = "", type = "", data: string | undefined;
+  let topic = "", type = "", id: string | undefined, data: string | undefined;
   return lines(max, (line) => {
     const [, name, value = ""] = /^([^:]*)(?:: ?([^]*))?$/.exec(line)!;
     if (!line) {
-      if (data !== undefined || id) wire.event([topic, id, data === undefined ? reserved : type, data ?? ""]);
-      topic = id = type = "";
-      data = undefined;
+      if (id === "" || (id && data === undefined)) wire.event(["", id, position, ""]);
+      if (data !== undefined) wire.event([topic, id ?? "", type, data]);
+      topic = type = "";
+      id = data = undefined;
     } else if (name === "data") {
       data = data === undefined ? value : `${data}\n${value}`;
       if (data.length > max) throw tooLong(max);

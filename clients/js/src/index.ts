@@ -1,7 +1,7 @@
 // The client of the hub: subscribe to topics, hear of every event or of the gap.
 
 import { connect } from "./connection.js";
-import { reserved } from "./decode.js";
+import { position } from "./decode.js";
 import { type Gap, PushEvent, type Status } from "./event.js";
 import type { Options } from "./options.js";
 import { canShare, share } from "./tabs.js";
@@ -46,8 +46,8 @@ export function subscribe(url: string | URL, options: Options = {}): Subscriptio
   };
   const sink = {
     event(raw: ConstructorParameters<typeof PushEvent>[0]) {
-      if (raw[1]) last = raw[1];
-      if (!raw[2].startsWith(reserved)) call(() => options.onEvent?.(new PushEvent(raw)));
+      if (raw[1] || raw[2] === position) last = raw[1];
+      if (raw[2] !== position) call(() => options.onEvent?.(new PushEvent(raw)));
     },
     gap: (gap: Gap) => call(() => options.onGap?.(gap)),
     status(now: Status) {

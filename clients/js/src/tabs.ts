@@ -10,6 +10,7 @@
 // IDs that they have seen. Others may have missed something: they notice by numbers, and announce a gap.
 
 import type { Sink } from "./connection.js";
+import { position } from "./decode.js";
 import type { Gap, Raw, Status } from "./event.js";
 
 /** Asks the leader for a sign of life. */
@@ -92,13 +93,13 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
     }
     n++;
     if (kind === gap) return announce(what);
-    const [, id] = what;
+    const [, id, type] = what;
     if (id) {
       if (seen.get(id)! < term) return; // from two leaders; twice from one of them, it is another event
       seen.delete(id);
       seen.set((last = id), term);
       if (seen.size > remembered) seen.delete(seen.keys().next().value!);
-    }
+    } else if (type === position) last = "";
     sink.event(what);
   };
 

@@ -1,6 +1,6 @@
 // One attempt: a request whose response is the stream.
 
-import { fatal, formats, reserved, type Wire } from "./decode.js";
+import { fatal, formats, position, reserved, type Wire } from "./decode.js";
 import type { Options } from "./options.js";
 
 /** What an attempt needs, and whom it tells. */
@@ -52,7 +52,7 @@ export async function viaFetch({ url, o, last, signal, open, bytes }: Attempt): 
   if (response.status !== 200) throw refused(response, o);
   const got = response.headers.get("Content-Type") ?? "nothing";
   // Not fatal: the login page of a hotel's network goes away.
-  if (!got.startsWith(type)) throw new Error(`the server has sent ${got} instead of ${type}: check the URL`);
+  if (got.split(";")[0]!.trim().toLowerCase() !== type) throw new Error(`the server has sent ${got} instead of ${type}: check the URL`);
   open();
   const reader = response.body!.getReader();
   for (let part; !(part = await reader.read()).done; ) bytes(part.value);
@@ -70,7 +70,9 @@ export function viaEventSource({ url, o, last, signal, wire, open }: Attempt): P
     const fixed = more || topic.includes("*") ? "" : topic;
     let id = last; // an event without an ID repeats the previous one's
     const take = (e: MessageEvent<string>) => {
-      wire.event([fixed, e.lastEventId === id ? "" : (id = e.lastEventId), e.type === "message" ? "" : e.type, e.data]);
+      const own = e.lastEventId === id ? "" : (id = e.lastEventId);
+      if (!id && last) wire.event(["", "", position, ""]);
+      wire.event([fixed, own, e.type === "message" ? "" : e.type, e.data]);
     };
     for (const type of ["message", `${reserved}gap`, `${reserved}bye`, ...(o.types ?? [])]) source.addEventListener(type, take);
     source.onopen = open;

@@ -168,7 +168,7 @@ test("a position without an event is continued after", async (t) => {
   hub.publish({ data: "old" });
   const c = listen(t, `${hub.url}/events`);
   await hub.until((h) => h.subscribers === 1);
-  hub.raw('event: hub:later\ndata: of a later version\n\nid: 1-1\n\nevent: hub:bye\ndata: {"reason":"lifetime","retry_ms":0}\n\n');
+  hub.raw('event: hub:later\ndata: {"of":"a later version"}\n\nid: 1-1\n\nevent: hub:bye\ndata: {"reason":"lifetime","retry_ms":0}\n\n');
   await hub.until((h) => h.requests.length === 2);
   assert.equal(hub.requests[1].headers["last-event-id"], "1-1");
   assert.equal(c.subscription.lastEventId, "1-1");

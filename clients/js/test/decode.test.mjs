@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formats } from "../dist/decode.js";
+import { formats, position } from "../dist/decode.js";
 import { PushEvent } from "../dist/index.js";
 import { control, encode } from "./hub.mjs";
 
@@ -30,8 +30,11 @@ for (const [name, text, want] of [
   ["two empty lines of data", "data\ndata\n\n", [plain("\n")]],
   ["comment", ":\n\n: x\ndata: y\n\n", [plain("y")]],
   ["no data", "event: x\n\n", []],
-  ["position", "id: 1-3\n\ndata: x\n\n", [plain("", { id: "1-3", type: "hub:" }), plain("x")]],
+  ["position", "id: 1-3\n\ndata: x\n\n", [plain("", { id: "1-3", type: position }), plain("x")]],
   ["id with NUL", "id: a\0b\ndata: x\n\n", [plain("x")]],
+  ["an empty id takes back the last", "id: 1\ndata: x\n\nid\ndata: y\n\nid:\n\n", [
+    plain("x", { id: "1" }), plain("", { type: position }), plain("y"), plain("", { type: position }),
+  ]],
   ["ids are not inherited", "id: 1\ndata: x\n\ndata: y\n\n", [plain("x", { id: "1" }), plain("y")]],
   ["retry", "retry: 250\n\nretry: 2s\n\nretry:\n\n", [250]],
   ["unknown field", "colour: red\ndata: x\n\n", [plain("x")]],
