@@ -240,7 +240,7 @@ export class Hub {
   /** Sends what a subscriber has missed, or says that it cannot. */
   #replay(s, last) {
     const at = this.history.findIndex((e) => e.id === last);
-    if (at >= 0) {
+    if (at >= 0 || last === "earliest") {
       for (const e of this.history.slice(at + 1)) if (s.topics.some((p) => matches(p, e.topic))) this.#event(s, e);
       return;
     }

@@ -115,8 +115,11 @@ test("the connection tells its story", async (t) => {
   await wait(page, () => document.querySelector("#status").textContent === "Live");
   await m.hub.kill();
   await story("Disconnected: ");
-  m.tick();
   await m.hub.listen();
+  await story("Connected again.");
+  const told = () => page.locator("#story").innerText();
+  assert.doesNotMatch(await told(), /continued|missing/, "nobody knows yet");
+  m.tick();
   await story("continued where it was");
   assert.equal(await page.textContent("#again"), "1");
   assert.equal(await page.textContent("#gaps"), "0");
@@ -124,11 +127,22 @@ test("the connection tells its story", async (t) => {
   m.tick();
   await m.hub.listen();
   await story("Events may be missing: the server has restarted.");
+  assert.equal((await told()).match(/continued/g).length, 1, "the second time it did not");
   assert.equal(await page.textContent("#gaps"), "1");
   m.hub.answers.push({ status: 403 });
   m.hub.cut();
   await story("Closed: the server has answered 403.");
   assert.equal(await page.textContent("#status"), "Closed");
+});
+
+test("the curves of a new page begin with what the server holds", async (t) => {
+  const { m, page } = await opened(t);
+  await page.reload();
+  await wait(page, (n) => {
+    const curves = [...document.querySelectorAll(".tile path.line")].map((path) => path.getAttribute("d") ?? "");
+    return curves.length === n && curves.every((d) => d.split("L").length === 20);
+  }, m.symbols);
+  assert.equal(await page.textContent("#gaps"), "0");
 });
 
 test("the reader's theme is kept", async (t) => {

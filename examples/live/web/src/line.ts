@@ -23,7 +23,6 @@ const cause: Record<string, string> = {
   slow: "this page was too slow",
   broker: "the broker was lost",
   "unknown-id": "the server does not know where this page was",
-  tabs: "another tab had the connection",
 };
 
 /** Shows the connection. The result has a function for each kind of news. */
@@ -34,7 +33,7 @@ export function line() {
   const show = (id: string, text: string) => (find(id).textContent = text);
   const rates: number[] = [];
   const late: number[] = [];
-  let count = 0, before = 0, again = 0, gaps = 0, opened = false, down = "";
+  let count = 0, before = 0, again = 0, gaps = 0, opened = false, unsure = false, down = "";
 
   const tell = (text: string, kind = "") => {
     const item = make("li", kind);
@@ -59,12 +58,15 @@ export function line() {
   return {
     event(event: PushEvent) {
       count++;
+      if (unsure) tell("It continued where it was: nothing is missing.", "good"); // a gap would have come before
+      unsure = false;
       const { at } = event.json<{ at?: number }>();
       if (typeof at !== "number") return;
       late.push(Date.now() - at);
       if (late.length > delays) late.shift();
     },
     gap({ dropped, reason }: Gap) {
+      unsure = false;
       show("gaps", `${++gaps}`);
       const many = dropped ? `${dropped.toLocaleString("en")} events are missing` : "Events may be missing";
       tell(`${many}: ${cause[reason] ?? reason}.`, "bad");
@@ -80,7 +82,8 @@ export function line() {
       const text = why[reason] ?? reason;
       if (state === "open") {
         if (opened) show("again", `${++again}`);
-        tell(opened ? "Connected again, and continued where it was." : "Connected.", "good");
+        tell(opened ? "Connected again." : "Connected.", "good");
+        unsure = opened;
         opened = true;
         down = "";
       } else if (state === "closed") {

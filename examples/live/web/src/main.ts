@@ -14,7 +14,7 @@ const talk = chat();
 
 subscribe("events", {
   topics: ["prices/*", "chat"],
-  share: true,
+  lastEventId: "earliest", // the curves begin with what the server holds
   onEvent(event) {
     connection.event(event);
     if (event.topic === "chat") talk.take(event);
