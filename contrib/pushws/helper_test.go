@@ -40,8 +40,16 @@ func dial(t *testing.T, at, query string, header http.Header) (*client, *http.Re
 	if strings.Contains(query, "format=protobuf") {
 		c.format = "protobuf"
 	}
+	header = header.Clone()
+	var spoken []string // the library accepts none that it has not offered itself
+	for offered := range strings.SplitSeq(header.Get("Sec-Websocket-Protocol"), ",") {
+		if offered != "" {
+			spoken = append(spoken, strings.TrimSpace(offered))
+		}
+	}
+	header.Del("Sec-Websocket-Protocol")
 	conn, resp, err := websocket.Dial(ctx, at+query, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: transport(t, at)}, HTTPHeader: header,
+		HTTPClient: &http.Client{Transport: transport(t, at)}, HTTPHeader: header, Subprotocols: spoken,
 		OnPingReceived: func(context.Context, []byte) bool {
 			c.pings <- struct{}{}
 			return true

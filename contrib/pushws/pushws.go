@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/http"
+	"strings"
 
 	"github.com/coder/websocket"
 	"github.com/redline-go/redline/push"
@@ -20,6 +21,9 @@ const readLimit = 1 << 10
 // without its length. A sign of life is a ping; a client that does not answer it within
 // push.Options.WriteTimeout is gone.
 //
+// A page cannot send the header Authorization with a WebSocket. It offers the subprotocols [Subprotocol] and
+// "bearer." with its token instead; h finds the token in the header. The answer names the former alone.
+//
 // A page may connect if it has the same host as the handler, or if its origin is in
 // h.Origins; others get 403. Other answers than 101 are those of h.
 //
@@ -29,6 +33,46 @@ const readLimit = 1 << 10
 // Each connection has the goroutine of its handler and one that reads, under any server.
 func Handler(h *push.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(h, w, r) })
+}
+
+// Subprotocol is the name of what is spoken here (RFC 6455, 1.9), for clients that offer one.
+const Subprotocol = "redline.push"
+
+// bearerPrefix is what a subprotocol with a token begins with. A token has no other characters than a
+// subprotocol may have (RFC 6750, 2.1; RFC 6455, 4.1), but "/" and "=", which those of JWTs do not need.
+const bearerPrefix = "bearer."
+
+// authorize moves the token among the subprotocols of a request into the header, unless it has one there.
+// Two tokens are as bad as none.
+func authorize(r *http.Request) {
+	const field = "Sec-Websocket-Protocol"
+	var token string
+	var kept []string
+	tokens := 0
+	for _, line := range r.Header.Values(field) {
+		for offered := range strings.SplitSeq(line, ",") {
+			offered = strings.TrimSpace(offered)
+			if t, ok := strings.CutPrefix(offered, bearerPrefix); ok {
+				token = t
+				tokens++
+				continue
+			}
+			kept = append(kept, offered)
+		}
+	}
+	if tokens == 0 {
+		return
+	}
+	r.Header.Del(field)
+	if len(kept) > 0 {
+		r.Header.Set(field, strings.Join(kept, ", "))
+	}
+	if tokens > 1 {
+		token = ""
+	}
+	if len(r.Header.Values("Authorization")) == 0 {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
 }
 
 // protocol is how the messages of a format travel.
@@ -64,6 +108,8 @@ func serve(h *push.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w, r = upgraded(w, r)
+	r = r.Clone(r.Context())
+	authorize(r)
 	s := newSocket(w, r, p, h.Origins)
 	r = r.Clone(s.ctx)
 	r.Header.Set("Accept", p.mediaType)

@@ -257,6 +257,53 @@ func TestLeave(t *testing.T) {
 	})
 }
 
+// TestToken wants the token among the subprotocols to be that of the request, and to be told to nobody.
+func TestToken(t *testing.T) {
+	each(t, func(t *testing.T, serve pushtest.Serve) {
+		hub := pushtest.Hub(t, push.Options{})
+		at := serve(t, pushws.Handler(hub.Handler(func(r *http.Request) ([]string, error) {
+			if strings.Contains(r.Header.Get("Sec-Websocket-Protocol"), "good") {
+				t.Error("the token is still among the subprotocols")
+			}
+			if len(r.Header.Values("Authorization")) != 1 || r.Header.Get("Authorization") != "Bearer good.token-_~" {
+				return nil, push.ErrUnauthorized
+			}
+			return []string{"a"}, nil
+		})))
+		const good = "bearer.good.token-_~"
+		for _, c := range []struct {
+			offered, header, spoken string
+			want                    int
+		}{
+			{"redline.push, " + good, "", "redline.push", 101},
+			{good + ",redline.push", "", "redline.push", 101},
+			{good, "", "", 101},
+			{"redline.push", "Bearer good.token-_~", "redline.push", 101},
+			{"bearer.bad", "Bearer good.token-_~", "", 101}, // the header counts
+			{good, "Bearer bad", "", 401},
+			{good + ", bearer.bad", "", "", 401},
+			{"bearer.bad, " + good, "", "", 401},
+			{"bearer.", "", "", 401},
+			{"redline.push", "", "", 401},
+			{"Bearer.x", "", "", 401},
+		} {
+			header := http.Header{"Sec-Websocket-Protocol": {c.offered}}
+			if c.header != "" {
+				header.Set("Authorization", c.header)
+			}
+			_, resp, err := dial(t, at, "?topic=a", header)
+			// Over HTTP/2 what is 101 is 200.
+			if resp == nil || resp.StatusCode != c.want && (c.want != 101 || resp.StatusCode != 200) {
+				t.Errorf("%+v: got %v, %v", c, resp, err)
+				continue
+			}
+			if got := resp.Header.Get("Sec-Websocket-Protocol"); got != c.spoken {
+				t.Errorf("%+v: the subprotocol is %q", c, got)
+			}
+		}
+	})
+}
+
 func TestRefused(t *testing.T) {
 	each(t, func(t *testing.T, serve pushtest.Serve) {
 		hub := pushtest.Hub(t, push.Options{MaxSubscribers: 1})

@@ -63,7 +63,7 @@ func (s *socket) WriteHeader(status int) {
 	// "*" opens event streams to all pages because browsers send no credentials with them then. With a
 	// WebSocket they always do.
 	named := slices.DeleteFunc(slices.Clone(s.origins), func(o string) bool { return o == "*" })
-	s.conn, s.err = websocket.Accept(s.w, s.r, &websocket.AcceptOptions{OriginPatterns: named})
+	s.conn, s.err = websocket.Accept(s.w, s.r, &websocket.AcceptOptions{OriginPatterns: named, Subprotocols: []string{Subprotocol}})
 	if s.err != nil {
 		return
 	}
