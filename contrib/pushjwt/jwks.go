@@ -43,7 +43,7 @@ type keySet struct {
 	keys    atomic.Pointer[keys]
 }
 
-// newKeySet fetches a set, and goes on with that until ctx is done.
+// newKeySet fetches a set, and fetches it again until ctx is done.
 func newKeySet(ctx context.Context, o *Options) (*keySet, error) {
 	s := &keySet{o: o, ctx: ctx, unknown: rate.NewLimiter(rate.Every(o.UnknownKey), 1), turn: make(chan struct{}, 1)}
 	if err := s.fetch(ctx); err != nil {

@@ -13,6 +13,28 @@ import (
 	"github.com/redline-go/redline/push/pushtest"
 )
 
+// send sends a request, and returns the answer.
+func send(t *testing.T, method, target, body string, header http.Header) (status int, text string, h http.Header) {
+	t.Helper()
+	transport := pushtest.NewTransport()
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header.Clone()
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b), resp.Header
+}
+
 // TestPublisher wants those whose tokens allow it to publish, once for each Idempotency-Key, and nobody else.
 func TestPublisher(t *testing.T) {
 	for name, serve := range pushtest.Servers {
@@ -23,25 +45,9 @@ func TestPublisher(t *testing.T) {
 			mux.Handle("/events", hub.Handler(nil))
 			mux.Handle("/publish", tokens.Publisher(hub, 2000))
 			at := serve(t, mux)
-			transport := pushtest.NewTransport()
-			t.Cleanup(transport.CloseIdleConnections)
 			do := func(method, query, body string, header http.Header) (status int, text string, h http.Header) {
 				t.Helper()
-				r, err := http.NewRequestWithContext(t.Context(), method, at+"/publish"+query, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Header = header.Clone()
-				resp, err := transport.RoundTrip(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				b, err := io.ReadAll(resp.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return resp.StatusCode, string(b), resp.Header
+				return send(t, method, at+"/publish"+query, body, header)
 			}
 			token := sign(t, jwt.SigningMethodHS256, secret, "", jwt.MapClaims{"publish": []string{"a/*"}})
 			good := http.Header{"Authorization": {"Bearer " + token}}
