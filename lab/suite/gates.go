@@ -54,8 +54,8 @@ func common(run *results.Run) []results.Gate {
 		verdict.Errors(verdict.Failures(run.Errors, run.Unanswered, run.Open), run.Errors),
 		verdict.Unanswered(run.Unanswered),
 		verdict.Steady(g.Steady, g.WarmupSeconds),
-		verdict.Steal(g.StealRatio),
-	}, verdict.Foreign(g.ForeignRatio, run.WindowSeconds)...)
+		verdict.Steal(g.StealRatio, run.WindowSeconds),
+	}, verdict.Foreign(g.ForeignRatio, run.WindowSeconds, run.Open != nil)...)
 }
 
 // overall returns the gates of the whole comparison.

@@ -35,7 +35,8 @@ func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 	}
 	return []results.Gate{achieved(r), {
 		Name: "send lag", Passed: !late.late, Value: late.value, Limit: late.limit,
-		Text: fmt.Sprintf("requests left too late, %s of the send lag %s with %s allowed; %s", late.name, report.Micros(late.value, " "), report.Micros(late.limit, " "), why),
+		Text:   fmt.Sprintf("requests left too late, %s of the send lag %s with %s allowed; %s", late.name, report.Micros(late.value, " "), report.Micros(late.limit, " "), why),
+		Spoils: []results.Figure{results.FigureLatency},
 	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 
@@ -54,7 +55,8 @@ func Pacing(r *spec.Result, floor float64) ([]results.Gate, error) {
 	late := q.late(q.pacing, floor)
 	return []results.Gate{achieved(r), {
 		Name: "pacing", Passed: !late.late, Value: late.value, Limit: late.limit,
-		Text: fmt.Sprintf("the generator itself was late: %s is %s, the limit is %s; something disturbs its core, or the rate is too high for it", late.name, report.Micros(late.value, " "), report.Micros(late.limit, " ")),
+		Text:   fmt.Sprintf("the generator itself was late: %s is %s, the limit is %s; something disturbs its core, or the rate is too high for it", late.name, report.Micros(late.value, " "), report.Micros(late.limit, " ")),
+		Spoils: []results.Figure{results.FigureLatency},
 	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 
@@ -65,6 +67,7 @@ func achieved(r *spec.Result) results.Gate {
 		Name: "achieved", Passed: sent >= achievedLimit, Value: sent, Limit: achievedLimit,
 		Text: fmt.Sprintf("only %.1f %% of the arrivals were sent by the end of the window (%d of %d): the server, or its connections, did not keep up",
 			100*sent, r.Open.Sent, r.Open.Due),
+		Spoils: []results.Figure{results.FigureCPU, results.FigureLatency},
 	}
 }
 
@@ -73,7 +76,8 @@ func achieved(r *spec.Result) results.Gate {
 func Spare(cpu float64) results.Gate {
 	return results.Gate{
 		Name: "generator", Passed: cpu <= spareLimit, Value: cpu, Limit: spareLimit,
-		Text: fmt.Sprintf("the generator's core was %.0f %% busy, more than the %.0f %% that leave room to be on time", 100*cpu, 100*spareLimit),
+		Text:   fmt.Sprintf("the generator's core was %.0f %% busy, more than the %.0f %% that leave room to be on time", 100*cpu, 100*spareLimit),
+		Spoils: []results.Figure{results.FigureLatency},
 	}
 }
 

@@ -33,16 +33,16 @@ func TestFailures(t *testing.T) {
 }
 
 func TestForeign(t *testing.T) {
-	if g := Foreign(nil, 5); g != nil {
+	if g := Foreign(nil, 5, false); g != nil {
 		t.Errorf("%v without knowing", g)
 	}
 	for _, c := range []struct {
 		ratio, seconds float64
 		passed         bool
 	}{
-		{0, 5, true}, {0.033, 5, true}, {0.035, 5, false}, {0.045, 1, true}, {0.055, 1, false}, {0.5, 60, false}, {0.5, 0, true},
+		{0, 5, true}, {0.051, 5, true}, {0.053, 5, false}, {0.059, 1, true}, {0.061, 1, false}, {0.5, 60, false}, {0.5, 0, true},
 	} {
-		if g := Foreign(&c.ratio, c.seconds); len(g) != 1 || g[0].Passed != c.passed {
+		if g := Foreign(&c.ratio, c.seconds, false); len(g) != 1 || g[0].Passed != c.passed {
 			t.Errorf("%v of %v s: %+v, want %v", c.ratio, c.seconds, g, c.passed)
 		}
 	}

@@ -28,8 +28,8 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 		d.Valid = results.Valid(d.Gates)
 		return nil
 	}
-	d.Gates = append([]results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio)},
-		verdict.Foreign(d.Generator.ForeignRatio, r.Seconds)...)
+	d.Gates = append([]results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio, r.Seconds)},
+		verdict.Foreign(d.Generator.ForeignRatio, r.Seconds, r.Open != nil)...)
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, verdict.Errors(d.failures(), r.Errors))
 	}

@@ -51,7 +51,7 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 	events, want := s.Events, s.Subscribers-int(s.Retired)
 	gates := []results.Gate{
 		{Name: "events", Passed: events > 0, Value: float64(events), Limit: 1, Text: "not one event in the window"},
-		verdict.Steal(d.Generator.StealRatio),
+		verdict.Steal(d.Generator.StealRatio, d.Seconds),
 		verdict.Spare(d.Generator.CPUUtilisation),
 		verdict.ReadLag(s.Lag.P99, d.Latency.P50),
 		{
@@ -59,7 +59,7 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 			Text: fmt.Sprintf("%d events arrived before they were sent: the clocks of server and generator differ", s.Negative),
 		},
 	}
-	gates = append(gates, verdict.Foreign(d.Generator.ForeignRatio, d.Seconds)...)
+	gates = append(gates, verdict.Foreign(d.Generator.ForeignRatio, d.Seconds, true)...)
 	gates = append(gates, s.seenGates()...)
 	gates = append(gates, s.publishGates()...)
 	named := func(metrics ...string) bool {
