@@ -25,7 +25,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 	sum = &spec.Result{
 		Seconds: o.Seconds, Requests: o.Requests, Errors: maps.Clone(o.Errors), Steady: true, Cut: o.Cut,
 		BytesIn: o.Sums["bytes_in"], BytesOut: o.Sums["bytes_out"], Sent: o.Sums["sent"], Answered: o.Sums["answered"],
-		Held: int(o.Sums["held"]), Connects: o.Sums["connects"], Early: o.Sums["early"], Dropped: o.Sums["dropped"],
+		Held: int(o.Sums["held"]), Connects: o.Sums["connects"], Early: o.Sums["early"], Dropped: o.Sums["dropped"], Retried: o.Sums["retried"],
 		Connect: o.Latency["connect_hdr"].Histogram, FirstByte: o.Latency["first_byte_hdr"].Histogram,
 	}
 	if sum.Histogram = o.Latency["hdr"].Histogram; sum.Histogram == "" {

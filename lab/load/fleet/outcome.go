@@ -186,7 +186,7 @@ type parsed struct {
 // summed lists the names of counts in a result. Other numbers, such as shares and times,
 // must not be added.
 var summed = []string{
-	"requests", "bytes_in", "bytes_out", "sent", "answered", "held", "connects", "early", "dropped",
+	"requests", "bytes_in", "bytes_out", "sent", "answered", "held", "connects", "early", "dropped", "retried",
 	"due", "waited", "failed", "unfinished", // of an open loop
 	"handshakes", "resumed", // of TLS
 	"events", "missed", "duplicated", "oversized", "reconnects", // of subscribers

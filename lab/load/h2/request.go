@@ -21,6 +21,7 @@ type Request struct {
 	index  int
 	fields []field
 	varies bool
+	method string
 	head   bool // responses have no content, whatever their fields say
 	body   []byte
 	size   int64
@@ -93,7 +94,8 @@ func (r *Request) pseudo(fields []Field) error {
 	for _, f := range fields {
 		switch f.Name {
 		case ":method":
-			r.head = string(f.Value) == "HEAD"
+			r.method = string(f.Value)
+			r.head = r.method == "HEAD"
 		case ":scheme", ":authority", ":path":
 		default:
 			return fmt.Errorf("http2: a request has no field %s", f.Name)
@@ -147,6 +149,9 @@ func (r *Request) SetBody(body []byte) {
 func (r *Request) SetContent(src Content, size int64) {
 	r.body, r.size, r.source = nil, size, src
 }
+
+// Method returns the request's method.
+func (r *Request) Method() string { return r.method }
 
 // Fields returns the number of fields.
 func (r *Request) Fields() int { return len(r.fields) }

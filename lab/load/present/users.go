@@ -26,6 +26,7 @@ type Connects struct {
 	Time    *results.Latency `json:"time,omitempty"`    // duration of a connect
 	Early   uint64           `json:"early,omitempty"`   // requests whose answer began before they were completely written
 	Dropped uint64           `json:"dropped,omitempty"` // closed by the server while idle: not an error
+	Retried uint64           `json:"retried,omitempty"` // requests sent again, once, because the server ended their connections between requests or refused them
 }
 
 // InFlight holds the number of requests in flight in the window: sent, and neither answered nor
@@ -69,7 +70,7 @@ func (d *Document) inFlightText() string {
 
 // fillUsers adds the parts of the result about targets and connections.
 func (d *Document) fillUsers(r *spec.Result) (err error) {
-	d.Connects = Connects{Made: r.Connects, Early: r.Early, Dropped: r.Dropped}
+	d.Connects = Connects{Made: r.Connects, Early: r.Early, Dropped: r.Dropped, Retried: r.Retried}
 	if d.Connects.Time, err = optional(r.Connect); err != nil {
 		return err
 	}
@@ -208,10 +209,13 @@ func (s *summary) beginnings(d *Document, row func(string, results.Latency)) {
 
 // connections writes the figures of connections, if any are of interest.
 func (s *summary) connections(d *Document) {
-	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
+	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Retried > 0 || d.Connects.Early > 0 {
 		text := fmt.Sprintf("%d made in all", d.Connects.Made)
 		if n := d.Connects.Dropped; n > 0 {
 			text += fmt.Sprintf("; %d ended by the server between requests", n)
+		}
+		if n := d.Connects.Retried; n > 0 {
+			text += fmt.Sprintf("; %d requests sent again on another: the server had ended theirs, or refused them", n)
 		}
 		if n := d.Connects.Early; n > 0 {
 			text += fmt.Sprintf("; %d requests answered before they were sent", n)

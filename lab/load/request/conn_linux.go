@@ -19,6 +19,15 @@ const (
 	open
 )
 
+// attempt is whether a batch is sent for the first time, or again.
+type attempt uint8
+
+const (
+	attemptFirst attempt = iota
+	attemptHeld          // it waits for the next connection
+	attemptSecond
+)
+
 // conn is one connection, or its place while it has none. Nothing is
 // outstanding when all of its batch is written and answered.
 type conn struct {
@@ -34,7 +43,7 @@ type conn struct {
 	resting   bool             // a slow reader between two reads
 	trickling bool             // between two writes of a slow writer, or of a long body
 	flags     uint32           // events received while resting
-	exchange                   // the one under way; sent is when the batch, or the connect, began
+	exchange                   // the one under way; sent is when the batch began
 	out       []byte           // the batch
 	off       int              // bytes of it written
 	asked     int              // requests of the batch
@@ -51,6 +60,9 @@ type conn struct {
 	follow int // first request of the next batch
 
 	covers int // bytes of the batch that are pending on wire
+
+	attempt attempt
+	dialed  int64 // time when the connect, or the handshake, began
 }
 
 // writing reports whether some of the batch is still to be written.
@@ -62,9 +74,12 @@ func (c *conn) busy() bool { return c.done < c.asked || c.writing() }
 // waits is busy for any protocol.
 func (c *conn) waits() bool { return c.busy() || c.mux != nil && c.mux.busy() }
 
-// settle forgets the batch.
+// settle forgets the batch, unless it waits for another connection.
 func (c *conn) settle() {
-	c.off, c.done, c.body = len(c.out), c.asked, nil
+	c.off, c.body = len(c.out), nil
+	if c.attempt != attemptHeld {
+		c.done = c.asked
+	}
 	c.resting, c.trickling, c.flags, c.first, c.until = false, false, 0, 0, 0
 }
 
@@ -77,7 +92,7 @@ func (l *loop) dial(c *conn, now int64) error {
 	if err != nil {
 		return err // of this process or of the Spec: a retry would fail too
 	}
-	c.fd, c.phase, c.sent, c.broken = fd, connecting, now, false
+	c.fd, c.phase, c.dialed, c.broken = fd, connecting, now, false
 	c.settle()
 	c.parser.Reset()
 	l.connecting++
@@ -104,7 +119,7 @@ func (l *loop) dial(c *conn, now int64) error {
 // connected is called when connect(2) has succeeded.
 func (l *loop) connected(c *conn, now int64) {
 	l.rec.Connects++
-	tally.Record(l.rec.Connect, now-c.sent, 1)
+	tally.Record(l.rec.Connect, now-c.dialed, 1)
 	if c.wire != nil {
 		l.handshake(c, now)
 		return
@@ -131,6 +146,10 @@ func (l *loop) established(c *conn, now int64) {
 func (l *loop) enter(c *conn, now int64) {
 	if c.mux != nil {
 		c.mux.enter(now)
+		return
+	}
+	if c.owes() {
+		l.resend(c)
 		return
 	}
 	l.ready(c, now)
@@ -187,7 +206,7 @@ func (l *loop) begin(c *conn, now int64) {
 	if l.draining {
 		return
 	}
-	c.sent, c.off, c.done, c.early = now, 0, 0, false
+	c.sent, c.off, c.done, c.early, c.attempt = now, 0, 0, false, attemptFirst
 	if l.reel.varied() {
 		c.from = c.follow
 		c.out, c.follow = l.reel.batch(c.from)
@@ -295,8 +314,7 @@ func (l *loop) received(c *conn, in []byte, errno unix.Errno) {
 	case errno != 0 && l.started && !c.waits() && !c.held:
 		l.dropped(c, now)
 	case errno != 0:
-		l.cause = wrap("read answer", errno)
-		l.fail(c, tally.KindReset, now+retryFailed)
+		l.cut(c, tally.KindReset, wrap("read answer", errno), now)
 	case len(in) == 0 && c.wire != nil:
 		l.endedWire(c, now)
 	case len(in) == 0:
@@ -318,19 +336,16 @@ func (l *loop) ended(c *conn, now int64) {
 		l.leave(c, now)
 		return
 	}
-	k := tally.KindClosed
 	switch {
 	case c.parser.Begun():
-		l.cause, k = errShort, tally.KindShort
+		l.cut(c, tally.KindShort, errShort, now)
 	case c.broken:
-		l.cause, k = errReset, tally.KindReset
+		l.cut(c, tally.KindReset, errReset, now)
 	case l.started && !c.busy() && !c.held:
 		l.dropped(c, now)
-		return
 	default:
-		l.cause = errClosed
+		l.cut(c, tally.KindClosed, errClosed, now)
 	}
-	l.fail(c, k, now+retryFailed)
 }
 
 // dropped replaces a connection that the server closed while no request was outstanding,
@@ -341,8 +356,12 @@ func (l *loop) dropped(c *conn, now int64) {
 }
 
 // leave replaces a connection that the server ends with an answer.
-// It is no error unless requests are outstanding.
+// The server does not process the requests behind it.
 func (l *loop) leave(c *conn, now int64) {
+	if l.hold(c, true) {
+		l.drop(c, now)
+		return
+	}
 	if c.done < l.requests(c) {
 		l.cause = errClosed
 		l.fail(c, tally.KindClosed, now)
@@ -354,14 +373,14 @@ func (l *loop) leave(c *conn, now int64) {
 
 // fail counts an error of a connection and schedules its replacement.
 func (l *loop) fail(c *conn, k tally.Kind, due int64) {
-	if c.mux != nil && c.phase == open {
+	if c.mux != nil && (c.phase == open || c.owes()) {
 		c.mux.failStreams(k)
 		l.drop(c, due)
 		return
 	}
 	var target *scenario.Target
 	lost := 0
-	if c.phase == open {
+	if c.phase == open || c.owes() {
 		lost = c.asked - c.done
 	}
 	if l.play != nil && lost > 0 {
@@ -369,6 +388,7 @@ func (l *loop) fail(c *conn, k tally.Kind, due int64) {
 		l.lostExchange(&c.exchange, target)
 	}
 	l.rec.Errors[k] += l.quota.errors(lost, target)
+	l.forgo(c)
 	l.drop(c, due)
 }
 

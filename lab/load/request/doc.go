@@ -22,7 +22,8 @@
 // With Spec.Arrivals requests are sent when they are due (see package arrive),
 // independently of answers. An arrival takes the connection that has been free longest.
 // If none is free, it waits, and the wait is part of its response time. No arrival is
-// dropped, and none is sent twice: one that meets an error has failed.
+// dropped, and one that meets an error has failed. One that meets the end of its connection
+// is sent again, once, if that is safe (retry_linux.go), and remains due when it was.
 //
 //	intended      possible  sent              answered
 //	   │ no connection │ late │   service time   │
@@ -130,7 +131,8 @@
 // outstanding, and the connection is replaced. An answer of wrong status, length or
 // body, or one that fails a check, counts as an error, and the connection stays in use.
 // A connection that the server closes while no request is outstanding is no error:
-// Result.Dropped counts them.
+// Result.Dropped counts them. Neither is a request that the server refused or left behind
+// with its connection, if another one answers it: Result.Retried counts these.
 //
 // An answer that arrives before its request is completely written is accepted
 // (RFC 9112, section 9.3, allows it) and counted in Result.Early; the next request

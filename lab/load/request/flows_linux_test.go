@@ -94,7 +94,7 @@ func TestAbortedIterations(t *testing.T) {
 		}
 		return ok("17")
 	})
-	order := scenarioSpec(s.addr, `flows: [{name: f, steps: [{name: one, url: /one, captures: {me: {regexp: "[0-9]+"}}}, {name: two, url: "/two?${me}"}]}]`)
+	order := scenarioSpec(s.addr, `flows: [{name: f, steps: [{name: one, method: POST, url: /one, captures: {me: {regexp: "[0-9]+"}}}, {name: two, url: "/two?${me}"}]}]`)
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 30 && c.Failures() >= 10 })
 	flows := flowsOf(t, l)
 	mu.Lock()

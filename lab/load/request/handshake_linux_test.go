@@ -102,7 +102,7 @@ func TestSecureConnectionsThatEnd(t *testing.T) {
 				return say(c, goodAnswer)
 			})
 			order := cert.spec(false)
-			order.Addr = s.addr
+			order.Addr, order.Request = s.addr, []byte(postRequest) // not sent again
 			l := drive(t, order, func(c *tally.Counters) bool {
 				return c.Requests >= 40 && (tc.kinds == nil || c.Failures() >= 10)
 			})

@@ -85,6 +85,7 @@ type loop struct {
 	standing     int // established connections
 	most         int // the maximum of standing before the start
 	held         int // established connections with conn.held
+	owed         int // requests, or batches, that wait for a connection or a stream: see hold
 	nextScan     int64
 	nextDial     int64 // when Spec.ConnectRate allows another connect
 	broken       error // why the loop cannot continue
@@ -239,7 +240,7 @@ func (l *loop) start() {
 // outstanding returns how many connections wait for an answer.
 func (l *loop) outstanding() (n int) {
 	for i := range l.conns {
-		if c := &l.conns[i]; c.phase == open && c.waits() {
+		if c := &l.conns[i]; c.owes() || c.phase == open && c.waits() {
 			n++
 		}
 	}
@@ -278,7 +279,7 @@ func (l *loop) Until(t int64) error {
 
 // sleep returns until when the thread may sleep if there is no event.
 func (l *loop) sleep(now, t int64) int64 {
-	if len(l.retry) > 0 && !l.draining && !l.quota.spent() {
+	if l.dials() {
 		return min(t, now+retryFailed)
 	}
 	return min(t, now+scanEvery)
@@ -297,7 +298,7 @@ func (l *loop) upkeep(now int64) error {
 	// Not timers that have become due since: if a connection was closed during the
 	// think time, that event is processed before the request, however late this thread is.
 	l.fire(l.polled)
-	if len(l.retry) > 0 && !l.draining && !l.quota.spent() && now >= l.nextDial {
+	if l.dials() && now >= l.nextDial {
 		if err := l.redial(now); err != nil {
 			return err
 		}
@@ -309,6 +310,12 @@ func (l *loop) upkeep(now int64) error {
 	return nil
 }
 
+// ending reports whether no more requests begin.
+func (l *loop) ending() bool { return l.draining || l.quota.spent() }
+
+// dials reports whether places wait for a connection.
+func (l *loop) dials() bool { return len(l.retry) > 0 && (!l.ending() || l.owed > 0) }
+
 // redial connects the places that are due.
 func (l *loop) redial(now int64) error {
 	due := l.retry
@@ -317,7 +324,7 @@ func (l *loop) redial(now int64) error {
 		if l.ramp != nil && l.missing(r.c) {
 			continue
 		}
-		if r.due > now || l.crowded() || now < l.nextDial {
+		if r.due > now || l.crowded() || now < l.nextDial || l.ending() && !r.c.owes() {
 			l.retry = append(l.retry, r)
 			continue
 		}

@@ -23,6 +23,7 @@ var misbehaviours = []struct {
 	name    string
 	do      func(c *net.TCPConn) bool
 	kind    string // empty: no error
+	post    bool   // with requests that may not be sent again
 	timeout time.Duration
 }{
 	{name: "good", do: func(c *net.TCPConn) bool { return say(c, goodAnswer) }},
@@ -36,8 +37,8 @@ var misbehaviours = []struct {
 		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1))
 	}},
 	{name: "body until close", do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.0 200 OK\r\n\r\nhello") && false }},
-	{name: "reset", kind: spec.ErrReset, do: func(c *net.TCPConn) bool { return c.SetLinger(0) != nil }},
-	{name: "close between", kind: spec.ErrClosed, do: func(*net.TCPConn) bool { return false }},
+	{name: "reset", kind: spec.ErrReset, post: true, do: func(c *net.TCPConn) bool { return c.SetLinger(0) != nil }},
+	{name: "close between", kind: spec.ErrClosed, post: true, do: func(*net.TCPConn) bool { return false }},
 	{name: "close within a head", kind: spec.ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:20]) && false }},
 	{name: "close within a body", kind: spec.ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:len(goodAnswer)-1]) && false }},
 	{name: "close within a chunk", kind: spec.ErrShort, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nhello")[:50]) && false }},
@@ -112,6 +113,9 @@ func TestServersThatMisbehave(t *testing.T) {
 			order := testSpec(s.addr)
 			if tc.timeout > 0 {
 				order.Timeout, order.Persist = tc.timeout, true
+			}
+			if tc.post {
+				order.Request = []byte(postRequest)
 			}
 			enough := uint64(30)
 			if tc.timeout > 0 {

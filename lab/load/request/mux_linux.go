@@ -28,6 +28,8 @@ type mux struct {
 	waiting int     // requesters in parked
 	granted int     // permits
 	under   int     // requesters whose request is under way
+	owed    int     // requesters whose request is ready, and waits for a stream
+	answers int     // received on this connection
 	asked   int     // requests of this connection
 	now     int64   // time of the present read
 	heard   int64   // time of the last one
@@ -45,6 +47,7 @@ type requester struct {
 	slot      int32 // of the stream; -1: none
 	granted   bool  // has a permit
 	eager     bool  // its request is ready, and waits for a stream
+	again     bool  // its request is sent for the second time
 	announced bool  // the answer's length is known
 	until     int64 // end of the user's think time
 	target    *scenario.Target
@@ -71,7 +74,7 @@ func (l *loop) newMux(c *conn, index int) *mux {
 }
 
 // busy reports whether something is outstanding.
-func (m *mux) busy() bool { return m.under > 0 }
+func (m *mux) busy() bool { return m.under > 0 || m.owed > 0 }
 
 // place returns the number of a requester among those of all connections.
 func (m *mux) place(i int) int { return m.loop.index(m.c)*len(m.requesters) + i }
@@ -97,7 +100,7 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	}
 	switch {
 	case err != nil || m.under > 0:
-	case l.leaves(c):
+	case l.leaves(c) && m.owed == 0:
 		l.retire(c)
 	case leaving || m.spent():
 		l.drop(c, now)
@@ -133,12 +136,11 @@ func (l *loop) endedMux(c *conn, now int64) {
 		l.dropped(c, now)
 		return
 	}
-	l.cause = errClosed
-	k := tally.KindClosed
 	if c.broken {
-		l.cause, k = errReset, tally.KindReset
+		l.cut(c, tally.KindReset, errReset, now)
+	} else {
+		l.cut(c, tally.KindClosed, errClosed, now)
 	}
-	l.fail(c, k, now+retryFailed)
 }
 
 // enter lets all requesters of a fresh connection send.
@@ -188,7 +190,7 @@ func (m *mux) pump(now int64) {
 
 // permits reports whether another permit is available.
 func (m *mux) permits() bool {
-	if m.granted-m.under >= m.wire.HTTP2.Room() || m.loop.leaves(m.c) {
+	if m.granted-m.under >= m.wire.HTTP2.Room() || m.loop.leaves(m.c) && m.owed == 0 {
 		return false
 	}
 	most := m.loop.spec.PerConnection
@@ -200,7 +202,9 @@ func (m *mux) send(i int, now int64) {
 	s := &m.requesters[i]
 	slot := m.wire.Request(s.request)
 	if slot < 0 { // the server has lowered its limit since the permit was given
-		s.eager = true
+		if !s.eager {
+			m.owe(s, 1)
+		}
 		m.giveBack(i)
 		m.park(i)
 		return
@@ -209,9 +213,14 @@ func (m *mux) send(i int, now int64) {
 		m.owner = append(m.owner, 0)
 	}
 	m.owner[slot] = int32(i)
-	s.slot, s.sent, s.first, s.eager = int32(slot), now, 0, false
+	if s.eager {
+		m.owe(s, -1)
+	}
+	if s.slot, s.first = int32(slot), 0; !s.again {
+		s.sent = now
+		m.loop.flight.Add(1, now)
+	}
 	m.under++
-	m.loop.flight.Add(1, now)
 	m.asked++
 	m.unsent++
 }
@@ -263,6 +272,7 @@ func (m *mux) End(slot int) {
 	i := m.owner[slot]
 	s := &m.requesters[i]
 	l := m.loop
+	m.answers++
 	if s.first == m.now { // it arrived whole, as Recorder.FirstBytes assumes
 		s.first = 0
 	}
@@ -277,13 +287,19 @@ func (m *mux) End(slot int) {
 
 // Fail handles the failure of one stream.
 func (m *mux) Fail(slot int, err h2.Error) {
+	i := int(m.owner[slot])
+	if s := &m.requesters[i]; err.Retry() && !s.again && s.first == 0 {
+		m.hold(i)
+		m.rest(i, m.now)
+		return
+	}
 	m.loop.cause = err
-	m.failed(int(m.owner[slot]), tally.KindOfH2(err.Kind), m.now)
+	m.failed(i, tally.KindOfH2(err.Kind), m.now)
 }
 
 // done frees a requester.
 func (m *mux) done(i int) {
-	m.requesters[i].slot = -1
+	m.requesters[i].slot, m.requesters[i].again = -1, false
 	m.under--
 	m.loop.flight.Add(-1, m.now)
 	m.giveBack(i)
@@ -294,11 +310,16 @@ func (m *mux) done(i int) {
 func (m *mux) failed(i int, k tally.Kind, now int64) {
 	m.loop.rec.Errors[k] += m.loop.quota.errors(1, m.requesters[i].target)
 	m.lose(i)
+	m.rest(i, now)
+}
+
+// rest lets a requester wait before it sends.
+func (m *mux) rest(i int, now int64) {
 	m.requesters[i].until = now + retryFailed
 	m.loop.wakeRequester(m, i, now+retryFailed)
 }
 
-// lose gives up a requester's request under way.
+// lose gives up a requester's request, which is under way or waits for a stream.
 func (m *mux) lose(i int) {
 	s, l := &m.requesters[i], m.loop
 	if s.target != nil {
@@ -309,7 +330,14 @@ func (m *mux) lose(i int) {
 	if l.open != nil {
 		l.open.Fail(&s.arrival)
 	}
-	m.done(i)
+	if !s.eager {
+		m.done(i)
+		return
+	}
+	if m.owe(s, -1); s.again {
+		s.again = false
+		l.flight.Add(-1, l.Now())
+	}
 }
 
 // next continues a requester after an answer.
@@ -354,42 +382,28 @@ func (l *loop) scanStreams(c *conn, now int64) {
 	l.flushFrames(c)
 }
 
-// failStreams counts the requests that are lost with a connection.
+// failStreams gives up the requests that are lost with a connection, and those that wait for it
+// if it was not established.
 func (m *mux) failStreams(k tally.Kind) {
-	l := m.loop
-	if m.under == 0 {
+	l, established := m.loop, m.c.phase == open
+	if established && m.under == 0 {
 		l.rec.Errors[k] += l.quota.errors(0, nil)
 	}
 	for i := range m.requesters {
-		if s := &m.requesters[i]; s.slot >= 0 {
+		if s := &m.requesters[i]; s.slot >= 0 || s.eager && !established {
 			l.rec.Errors[k] += l.quota.errors(1, s.target)
+			m.lose(i)
 		}
 	}
 }
 
-// lost resets the requesters when the connection is lost.
+// lost resets the requesters when the connection is lost. Their requests that are ready wait for
+// the next one.
 func (m *mux) lost() {
-	l := m.loop
 	for i := range m.requesters {
-		s := &m.requesters[i]
-		if s.slot >= 0 {
-			m.lose(i)
-		}
-		switch {
-		case s.eager && l.open != nil:
-			l.open.Fail(&s.arrival)
-		case s.eager && (s.target == nil || !s.target.Setup()):
-			l.quota.refund(1)
-		}
-		if s.eager && s.target != nil { // chosen, and never sent
-			if s.target.Flow() >= 0 {
-				l.abort(&s.exchange, s.target)
-			}
-			s.turn.user.Abort()
-		}
-		s.eager, s.granted = false, false
-		if l.open != nil {
-			l.open.queue.Lost(m.place(i))
+		m.requesters[i].granted = false
+		if m.loop.open != nil {
+			m.loop.open.queue.Lost(m.place(i))
 		}
 	}
 	m.first, m.waiting, m.granted = 0, 0, 0

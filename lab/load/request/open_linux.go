@@ -125,6 +125,9 @@ func (l *loop) lost(c *conn) {
 		c.mux.lost()
 		return
 	}
+	if c.owes() {
+		return
+	}
 	l.flight.Add(c.done-c.asked, l.Now())
 	if c.held {
 		c.held = false

@@ -112,6 +112,9 @@ func TestOpenLoopErrors(t *testing.T) {
 			})
 			order := openSpec(s.addr, 700)
 			order.Window = 100 * time.Millisecond
+			if tc.post {
+				order.Request = []byte(postRequest)
+			}
 			if tc.timeout > 0 {
 				order.Timeout, order.Persist = tc.timeout, true
 			}

@@ -247,7 +247,7 @@ func TestScenarioOnBrokenConnections(t *testing.T) {
 	order := scenarioSpec(s.addr, `
 variables: {id: {counter: 1, per: user}}
 setup: [{name: login, method: POST, url: /login, body: "${id}", captures: {me: {regexp: "^[0-9]+"}}}]
-flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, url: /two}]}]
+flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, method: POST, url: /two, body: "${me}"}]}]
 `)
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 30 && c.Failures() >= 10 })
 	count := func(m *sync.Map) (n uint64) {

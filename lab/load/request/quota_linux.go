@@ -72,7 +72,7 @@ func (l *loop) complete() bool {
 func (l *loop) underWay() (n uint64) {
 	for i := range l.conns {
 		switch c := &l.conns[i]; {
-		case c.phase != open:
+		case c.phase != open && !c.owes():
 		case c.mux != nil:
 			for i := range c.mux.requesters {
 				if s := &c.mux.requesters[i]; (s.slot >= 0 || s.eager) && (s.target == nil || !s.target.Setup()) {

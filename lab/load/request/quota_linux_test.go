@@ -126,6 +126,9 @@ func TestQuotaOfErrors(t *testing.T) {
 				s := serveScript(t, do)
 				order := testSpec(s.addr)
 				order.Requests, order.Pipeline, order.Persist = 203, pipeline, true
+				if name == "closes" {
+					order.Request = []byte(postRequest) // not sent again
+				}
 				if res := sumOf(t, order); name == "closes" && (res.Requests == 0 || len(res.Errors) == 0) {
 					t.Errorf("%d right, errors %v", res.Requests, res.Errors)
 				}
@@ -195,7 +198,7 @@ func TestQuotaOfStreams(t *testing.T) {
 	}
 	ends := serveFrames(t, nil, func(f *framed, id uint32, n int) bool { return n%6 != 0 && f.good(id) })
 	order = framesSpec(ends.addr)
-	order.Requests, order.Persist = 100, true
+	order.Requests, order.Persist, order.Request = 100, true, []byte(postRequest)
 	if res := sumOf(t, order); res.Requests == 0 || len(res.Errors) == 0 {
 		t.Errorf("%d right, errors %v", res.Requests, res.Errors)
 	}

@@ -154,7 +154,7 @@ func (l *loop) quit(t *turn) {
 
 // missing reports whether a place that waits for a socket is inactive, and marks it so.
 func (l *loop) missing(c *conn) bool {
-	if !l.leaves(c) {
+	if !l.leaves(c) || c.owes() {
 		return false
 	}
 	l.depart(c)

@@ -1,5 +1,7 @@
 package request
 
+import "bytes"
+
 // A reel holds the requests that follow one another on each connection. They are stored
 // once, and a batch is a slice of the text. It is immutable.
 //
@@ -10,12 +12,18 @@ type reel struct {
 	starts []int // offsets of the requests in text, and its end
 	count  int   // requests before the sequence repeats
 	depth  int   // requests in a batch
+
+	idempotent bool // all of them
 }
 
 // newReel returns a reel of the requests first and more, for batches of depth.
 func newReel(depth int, first []byte, more ...[]byte) reel {
 	all := append([][]byte{first}, more...)
-	r := reel{count: len(all), depth: depth}
+	r := reel{count: len(all), depth: depth, idempotent: true}
+	for _, request := range all {
+		method, _, _ := bytes.Cut(request, []byte(" "))
+		r.idempotent = r.idempotent && idempotent(string(method))
+	}
 	for i := range r.count + r.depth - 1 {
 		r.starts = append(r.starts, len(r.text))
 		r.text = append(r.text, all[i%r.count]...)

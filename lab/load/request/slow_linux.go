@@ -209,7 +209,11 @@ func (l *loop) scan(now int64) error {
 			l.scanStreams(c, now)
 			continue
 		}
-		if now-c.sent <= timeout {
+		since := c.sent
+		if c.phase != open {
+			since = c.dialed
+		}
+		if now-since <= timeout {
 			continue
 		}
 		switch {

@@ -56,12 +56,13 @@ func newTail(l *loop) *tail {
 		c := &l.conns[i]
 		f := flight{c: c, gen: c.gen, sent: c.sent}
 		switch {
-		case c.phase == waiting:
-		case c.phase != open:
-			t.flights = append(t.flights, f)
+		case c.phase != open && !c.owes():
+			if f.sent = c.dialed; c.phase != waiting {
+				t.flights = append(t.flights, f)
+			}
 		case c.mux != nil:
 			for i := range c.mux.requesters {
-				if s := &c.mux.requesters[i]; s.slot >= 0 {
+				if s := &c.mux.requesters[i]; s.slot >= 0 || s.again {
 					f.s, f.sent, f.requests = s, s.sent, 1
 					t.flights = append(t.flights, f)
 				}
@@ -141,14 +142,12 @@ func (t *tail) look() {
 // over reports whether a flight no longer waits for anything.
 func (f *flight) over() bool {
 	switch {
-	case f.c.gen != f.gen:
-		return true
+	case f.s != nil: // it may be sent again, on the next connection
+		return f.s.slot < 0 && !f.s.again || f.s.sent != f.sent
 	case f.requests == 0:
-		return f.c.phase == open
-	case f.s != nil:
-		return f.s.slot < 0 || f.s.sent != f.sent
+		return f.c.gen != f.gen || f.c.phase == open
 	}
-	return !f.c.busy()
+	return !f.c.busy() || f.c.sent != f.sent
 }
 
 // lose counts the last n requests of a flight as unanswered; a handshake is one.

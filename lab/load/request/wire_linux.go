@@ -23,9 +23,9 @@ func (l *loop) newWire(c *conn, index int) {
 
 // handshake begins the handshakes before the first request.
 func (l *loop) handshake(c *conn, now int64) {
-	c.phase, c.sent, c.covers = handshaking, now, 0
+	c.phase, c.dialed, c.covers = handshaking, now, 0
 	if c.mux != nil {
-		c.mux.asked, c.mux.scolded, c.mux.heard = 0, false, now
+		c.mux.asked, c.mux.answers, c.mux.scolded, c.mux.heard = 0, 0, false, now
 	}
 	if err := c.wire.Begin(c.fd, now); err != nil {
 		l.handshakeFailed(c, err, now)

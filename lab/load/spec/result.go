@@ -39,6 +39,7 @@ type Result struct {
 	FirstByte string     `json:"first_byte_hdr"`    // from the send to the first byte of each right response in the window; empty for a stream
 	Early     uint64     `json:"early,omitempty"`   // requests that the server began to answer before they were written completely
 	Dropped   uint64     `json:"dropped,omitempty"` // connections that the server closed while no request was outstanding: not an error
+	Retried   uint64     `json:"retried,omitempty"` // requests sent again, once, because the server closed their connections between requests or refused them: not an error
 
 	Listen *Subscribed `json:"listen,omitempty"` // of subscribers: their events count as requests, and the events' delays as latencies
 }

@@ -27,6 +27,7 @@ type Counters struct {
 	Connects uint64
 	Early    uint64 // batches whose responses began before the requests were written
 	Dropped  uint64 // connections closed by the peer with nothing outstanding
+	Retried  uint64 // requests sent again after the peer closed their connections, or refused them
 	Errors   [NumKinds]uint64
 }
 
