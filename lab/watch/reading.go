@@ -13,15 +13,21 @@ type Reading struct {
 	counts map[string]map[uint64]float64 // by figure and part
 	zero   map[string]time.Time          // when a counter that is new was 0
 	missed []Missing
+
+	every time.Duration            // between two readings of the sampler that reads now
+	paces map[string]time.Duration // of the figures
 }
 
 // NewReading returns an empty reading of a time.
 func NewReading(at time.Time) *Reading {
-	return &Reading{At: at, gauges: map[string]float64{}, counts: map[string]map[uint64]float64{}, zero: map[string]time.Time{}}
+	return &Reading{At: at, gauges: map[string]float64{}, counts: map[string]map[uint64]float64{}, zero: map[string]time.Time{}, paces: map[string]time.Duration{}}
 }
 
 // Set sets a figure that is a gauge, in its unit.
-func (r *Reading) Set(figure string, value float64) { r.gauges[figure] = value }
+func (r *Reading) Set(figure string, value float64) {
+	r.gauges[figure] = value
+	r.paces[figure] = r.every
+}
 
 // Count sets a part of a figure that is a counter: its value since that part began. A part is
 // a process, a thread or a socket by its id; a figure without parts has one, 0. The parts are
@@ -36,6 +42,7 @@ func (r *Reading) Count(figure string, part uint64, value float64) {
 func (r *Reading) Counter(figure string) {
 	if r.counts[figure] == nil {
 		r.counts[figure] = map[uint64]float64{}
+		r.paces[figure] = r.every
 	}
 }
 

@@ -3,6 +3,7 @@ package watch
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redline-go/redline/lab/stats"
 )
@@ -12,6 +13,7 @@ type Summary struct {
 	End     string             `json:"end"` // time, interrupted or gone
 	Seconds float64            `json:"seconds"`
 	Samples int                `json:"samples"`
+	Due     int                `json:"samples_due"` // in this time; fewer were taken if redline was preempted
 	Figures map[string]Range   `json:"figures"`
 	Marks   []MarkSummary      `json:"marks"`
 	Missing []Missing          `json:"missing"`
@@ -24,8 +26,19 @@ type Range struct {
 	Median  float64 `json:"median"` // of every second value, every fourth and so on, if there are very many
 	Max     float64 `json:"max"`
 	Last    float64 `json:"last"`
-	Samples int     `json:"samples"` // in which it was read
+	Samples int     `json:"samples"`     // in which it was read
+	Due     int     `json:"samples_due"` // in which it should have been read; 0: unknown
 }
+
+// sparse reports whether fewer than half of the samples that were due were taken: they do not
+// describe the whole time.
+func sparse(samples, due int) bool { return 2*samples < due-1 }
+
+// Sparse reports whether the figures may not be those of the whole time.
+func (s *Summary) Sparse() bool { return sparse(s.Samples, s.Due) }
+
+// Sparse reports whether the figure may be that of a few moments only.
+func (r *Range) Sparse() bool { return sparse(r.Samples, r.Due) }
 
 // MarkSummary is what became of a mark.
 type MarkSummary struct {
@@ -46,6 +59,7 @@ type kept struct {
 	values []float64
 	stride int // one of so many is kept
 	Range
+	every time.Duration // between two readings
 }
 
 func (k *kept) add(v float64) {
@@ -83,7 +97,7 @@ func newCollector(marks []Mark) collector {
 	return c
 }
 
-func (c *collector) add(s *Sample) {
+func (c *collector) add(s *Sample, paces map[string]time.Duration) {
 	c.samples++
 	c.seconds = s.T
 	maps.Copy(c.totals, s.Totals)
@@ -92,6 +106,7 @@ func (c *collector) add(s *Sample) {
 			c.figures[f] = &kept{}
 		}
 		c.figures[f].add(v)
+		c.figures[f].every = paces[f]
 	}
 }
 
@@ -111,9 +126,18 @@ func (c *collector) crossed(x Crossed) (first bool) {
 	return first
 }
 
-func (c *collector) conclude(end string, idle map[string][]string) Summary {
+// due returns how many samples there are in a time, the first at its begin.
+func due(seconds float64, every time.Duration) int {
+	if every <= 0 {
+		return 0
+	}
+	return int(seconds/every.Seconds()+1.0/4) + 1 // the last one may be a little early
+}
+
+// conclude returns the summary of a watch of so many seconds.
+func (c *collector) conclude(end string, seconds float64, every time.Duration, idle map[string][]string) Summary {
 	s := Summary{
-		End: end, Seconds: c.seconds, Samples: c.samples, Figures: map[string]Range{}, Marks: slices.Clone(c.marks),
+		End: end, Seconds: seconds, Samples: c.samples, Due: max(c.samples, due(seconds, every)), Figures: map[string]Range{}, Marks: slices.Clone(c.marks),
 		Missing: append([]Missing{}, c.missing...), Totals: maps.Clone(c.totals),
 	}
 	for i := range s.Marks {
@@ -122,6 +146,10 @@ func (c *collector) conclude(end string, idle map[string][]string) Summary {
 	for f, k := range c.figures {
 		k.Median = stats.Median(k.values)
 		s.Figures[f] = k.Range
+		if one := s.Figures[f]; k.every > 0 {
+			one.Due = max(one.Samples, due(seconds, k.every))
+			s.Figures[f] = one
+		}
 	}
 	return s
 }

@@ -32,8 +32,9 @@ type Describer interface {
 	Describe() []Figure
 }
 
-// A sampler that takes longer than costly rests that many times as long, so that it takes a
-// fiftieth of a CPU at most.
+// A sampler that uses more CPU time than costly rests that many times as long, so that it uses a
+// fiftieth of a CPU at most. Time for which it waits, or is preempted, costs nothing: on a busy
+// machine it would not read again for minutes.
 const (
 	costly = 5 * time.Millisecond
 	rest   = 50
@@ -69,6 +70,7 @@ type Watcher struct {
 	options Options
 	emit    func(Event) error
 	began   time.Time
+	ended   time.Time   // of Run; zero: the last sample is the end
 	due     []time.Time // of each sampler
 	ledger  ledger
 	history history
@@ -98,15 +100,20 @@ func (w *Watcher) Run(ctx context.Context) (Summary, error) {
 		defer timer.Stop()
 		over = timer.C
 	}
+	defer func() { w.ended = time.Time{} }()
+	conclude := func(end string) Summary {
+		w.ended = time.Now()
+		return w.Summary(end)
+	}
 	end := ""
 	for end == "" {
 		switch err := w.Step(ctx, time.Now()); {
 		case errors.Is(err, ErrGone):
-			return w.Summary(EndGone), nil
+			return conclude(EndGone), nil
 		case ctx.Err() != nil:
-			return w.Summary(EndInterrupted), nil
+			return conclude(EndInterrupted), nil
 		case err != nil:
-			return w.Summary(EndInterrupted), err
+			return conclude(EndInterrupted), err
 		}
 		select {
 		case <-ctx.Done():
@@ -116,7 +123,7 @@ func (w *Watcher) Run(ctx context.Context) (Summary, error) {
 		case <-tick.C:
 		}
 	}
-	return w.Summary(end), nil
+	return conclude(end), nil
 }
 
 // Step takes the sample of a time. Run calls it; tests call it with times of their own.
@@ -129,12 +136,13 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) error {
 		if now.Before(w.due[i]) {
 			continue
 		}
-		begin := time.Now()
-		err := s.Sample(ctx, r)
+		var err error
+		r.every = max(s.Every(), w.options.Every)
+		used := cost(func() { err = s.Sample(ctx, r) })
 		// Half an interval earlier, so that a late tick does not cost a reading.
 		w.due[i] = now.Add(s.Every() - w.options.Every/2)
-		if took := time.Since(begin); took > costly {
-			w.due[i] = now.Add(max(s.Every(), rest*took))
+		if used > costly {
+			w.due[i] = now.Add(max(s.Every(), rest*used))
 		}
 		if errors.Is(err, ErrGone) {
 			return err
@@ -162,7 +170,7 @@ func (w *Watcher) take(r *Reading) error {
 			return err
 		}
 	}
-	w.summary.add(s)
+	w.summary.add(s, r.paces)
 	if err := w.emit(Event{Sample: s}); err != nil {
 		return err
 	}
@@ -181,4 +189,10 @@ func (w *Watcher) take(r *Reading) error {
 const mostMissing = 100
 
 // Summary summarizes the samples so far.
-func (w *Watcher) Summary(end string) Summary { return w.summary.conclude(end, w.history.idle()) }
+func (w *Watcher) Summary(end string) Summary {
+	seconds := w.summary.seconds
+	if !w.ended.IsZero() && !w.began.IsZero() {
+		seconds = max(seconds, w.ended.Sub(w.began).Seconds())
+	}
+	return w.summary.conclude(end, seconds, w.options.Every, w.history.idle())
+}

@@ -138,7 +138,7 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := w.Run(t.Context())
-	if err != nil || s.End != EndGone || s.Samples != 3 || n != 3 || s.Figures["a"] != (Range{Min: 0, Median: 1, Max: 2, Last: 2, Samples: 3}) {
+	if err != nil || s.End != EndGone || s.Samples != 3 || n != 3 || s.Figures["a"] != (Range{Min: 0, Median: 1, Max: 2, Last: 2, Samples: 3, Due: s.Figures["a"].Due}) {
 		t.Errorf("%+v, %v, %d events", s, err, n)
 	}
 }

@@ -18,12 +18,13 @@ const mostMembers = 8
 // does not have.
 func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d samples in %.1f s\n\n", s.Samples, s.Seconds)
+	b.WriteString(on.Paragraph("", "", Taken(s)) + "\n")
 	table := screen.NewTable(
 		screen.Column{Head: "figure", Width: 28}, screen.Column{Head: "min", Width: 14}, screen.Column{Head: "median", Width: 14},
 		screen.Column{Head: "max", Width: 14}, screen.Column{Head: "last", Width: 14},
 	)
 	silent, rare := 0, 0
+	var few []string
 	for _, f := range append(watch.Figures(), extra...) {
 		list := watch.In(f, s.Figures)
 		if len(list) > mostMembers {
@@ -32,7 +33,11 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 			list = list[:mostMembers]
 		}
 		for _, one := range list {
-			if r := one.Value; r.Min == 0 && r.Max == 0 {
+			r := one.Value
+			if !s.Sparse() && r.Sparse() {
+				few = append(few, fmt.Sprintf("%s in %d of %d", one.Name, r.Samples, r.Due))
+			}
+			if r.Min == 0 && r.Max == 0 && !s.Sparse() && !r.Sparse() {
 				silent++
 			} else {
 				table.Row(one.Name, Format(f.Unit, r.Min), Format(f.Unit, r.Median), Format(f.Unit, r.Max), Format(f.Unit, r.Last))
@@ -50,6 +55,9 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 	if rare > 0 {
 		fmt.Fprintf(&b, "Of calls, peers and parts, the %d largest of each figure are shown; %d more are in the JSON.\n", mostMembers, rare)
 	}
+	if len(few) > 0 {
+		b.WriteString(on.Paragraph("", "", "Read in fewer samples than due, so that they are of some moments only: "+names(few)+"."))
+	}
 	b.WriteString("\n" + marks(on, s))
 	for _, m := range s.Missing {
 		b.WriteString(on.Paint(screen.Dim, on.Paragraph("missing: ", "  ", Missing(m))))
@@ -58,6 +66,14 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return nil
+}
+
+// Taken describes the samples of a watch.
+func Taken(s watch.Summary) string {
+	if !s.Sparse() {
+		return fmt.Sprintf("%d samples in %.1f s", s.Samples, s.Seconds)
+	}
+	return fmt.Sprintf("%d of %d samples in %.1f s: redline did not get the CPU in time, and the figures are of these moments only", s.Samples, s.Due, s.Seconds)
 }
 
 // marks is the part about the marks.

@@ -116,14 +116,15 @@ func (p *Page) document(s watch.Summary) document {
 
 // what describes the watch in a line.
 func (p *Page) what(s watch.Summary) string {
-	text := fmt.Sprintf("Process %d, %s, %d samples in %s", p.begin.PID, p.begin.Started.UTC().Format("2006-01-02 15:04:05 MST"), s.Samples, report.Seconds(s.Seconds))
+	text := fmt.Sprintf("Process %d, %s, %s", p.begin.PID, p.begin.Started.UTC().Format("2006-01-02 15:04:05 MST"), output.Taken(s))
 	if len(p.begin.Command) > 0 {
 		text += ": " + report.Line(strings.Join(p.begin.Command, " "))
 	}
 	return text
 }
 
-// headlines are the figures at the top of the page: median and maximum.
+// headlines are the figures at the top of the page: median and maximum, or that there are too few
+// samples for them.
 func (p *Page) headlines(s watch.Summary) (list []headline) {
 	for _, h := range [][2]string{
 		{"cpu_total", "CPU, cores"},
@@ -137,7 +138,11 @@ func (p *Page) headlines(s watch.Summary) (list []headline) {
 	} {
 		if r, ok := s.Figures[h[0]]; ok {
 			unit := p.known[h[0]].Unit
-			list = append(list, headline{h[1], output.Format(unit, r.Median), "at most " + output.Format(unit, r.Max)})
+			one := headline{h[1], output.Format(unit, r.Median), "median; at most " + output.Format(unit, r.Max)}
+			if s.Sparse() || r.Sparse() {
+				one.Text, one.Small = "–", fmt.Sprintf("only in %d of %d samples: %s to %s", r.Samples, r.Due, output.Format(unit, r.Min), output.Format(unit, r.Max))
+			}
+			list = append(list, one)
 		}
 	}
 	return list
@@ -177,11 +182,19 @@ func (p *Page) table(s watch.Summary) web.Table {
 			number := func(v float64) web.Cell { return web.Number(v, output.Format(f.Unit, v)) }
 			t.Rows = append(t.Rows, []web.Cell{
 				{Text: report.Line(one.Name)},
-				number(r.Min), number(r.Median), number(r.Max), number(r.Last), web.Number(float64(r.Samples), fmt.Sprint(r.Samples)),
+				number(r.Min), number(r.Median), number(r.Max), number(r.Last), web.Number(float64(r.Samples), taken(r)),
 				{Text: report.Line(f.Source), Class: "wrap"},
 				{Text: report.Line(f.Meaning), Class: "wrap"},
 			})
 		}
 	}
 	return t
+}
+
+// taken returns in how many samples a figure was read.
+func taken(r watch.Range) string {
+	if r.Sparse() {
+		return fmt.Sprintf("%d of %d", r.Samples, r.Due)
+	}
+	return fmt.Sprint(r.Samples)
 }

@@ -13,7 +13,8 @@ const largest = 3 << 20
 
 func TestWrite(t *testing.T) {
 	for kind, want := range map[string][]string{
-		"usual":   {"Process 4711, 2026-01-02 03:04:05 UTC, 300 samples in 598 s", "goroutines-slope", `"look":"fifth"`, `"text":"goroutines-slope"`, "watch.json"},
+		"usual":   {"Process 4711, 2026-01-02 03:04:05 UTC, 300 samples in 598.0 s", "goroutines-slope", `"look":"fifth"`, `"text":"goroutines-slope"`, "watch.json"},
+		"sparse":  {"2 of 151 samples in 300.0 s: redline did not get the CPU in time", "<dd>–<small>only in 2 of 151 samples: "},
 		"nothing": {"tcp_rtt: netlink sock_diag: operation not permitted", "gc-cpu was not evaluated without gc_cpu, go_cpu"},
 		"long":    {"1500 samples"},
 		"hostile": {"&lt;/script&gt;"},

@@ -15,22 +15,24 @@ import (
 
 const hostile = `</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`
 
-// Write writes the page of a watch of a kind: usual, nothing (no figure), long (some hours), or
-// hostile (names full of markup).
+// Write writes the page of a watch of a kind: usual, nothing (no figure), long (some hours), sparse
+// (by a redline that hardly got the CPU), or hostile (names full of markup).
 func Write(w io.Writer, kind string) error {
 	// The steps are long, so that a slow machine does not make the sampler rest.
-	every, n, name := 2*time.Second, 300, "shop"
+	every, n, step, name := 2*time.Second, 300, 1, "shop"
 	s := &invented{}
 	switch kind {
 	case "usual":
 	case "nothing":
 		n, s.silent = 1, true
+	case "sparse":
+		n, step = 151, 150
 	case "long":
 		every, n = 10*time.Second, 1500
 	case "hostile":
 		name, s.peer = hostile, hostile
 	default:
-		return fmt.Errorf("no kind %q: write usual, nothing, long or hostile", kind)
+		return fmt.Errorf("no kind %q: write usual, nothing, long, sparse or hostile", kind)
 	}
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := output.Begin{Tool: "v1", Started: began, PID: 4711, Command: []string{"./" + name, "-addr", ":8080"}, Every: every.Seconds()}
@@ -42,7 +44,7 @@ func Write(w io.Writer, kind string) error {
 	if err != nil {
 		return err
 	}
-	for i := range n {
+	for i := 0; i < n; i += step {
 		if err := watcher.Step(context.Background(), began.Add(time.Duration(i)*every)); err != nil {
 			return err
 		}
