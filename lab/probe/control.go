@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +20,14 @@ import (
 const Schema = "redline.runtime/1"
 
 const (
-	controlTimeout = 2 * time.Second
-	controlLine    = 64 << 10 // longest line; a snapshot has a few KiB
+	dialTimeout = 2 * time.Second
+	controlLine = 64 << 10 // longest line; a snapshot has a few KiB
+
+	// patience limits the wait for a snapshot that a run needs. A subject at its limit on a busy
+	// machine answers late, and its run must not be lost for that.
+	patience = 30 * time.Second
+	// glance limits the wait for one that a run can do without.
+	glance = 100 * time.Millisecond
 )
 
 // Snapshot has the counters of a subject's Go runtime since the subject started.
@@ -59,43 +66,60 @@ type Control struct {
 	mu     sync.Mutex
 	conn   net.Conn
 	in     *bufio.Reader
-	broken error // of the first exchange that failed: its reply may still arrive
+	late   int   // replies that were not waited for any longer, and may still arrive
+	broken error // of the first exchange that failed
 }
 
 // DialControl connects to the control socket at path, with a timeout of two seconds.
 func DialControl(path string) (*Control, error) {
-	conn, err := net.DialTimeout("unix", path, controlTimeout)
+	conn, err := net.DialTimeout("unix", path, dialTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("dial control socket: %w", err)
 	}
 	return &Control{conn: conn, in: bufio.NewReaderSize(conn, controlLine)}, nil
 }
 
-// Snapshot requests the current state, with a timeout of two seconds. After an error the
-// connection is unusable: every later call returns that error.
-func (c *Control) Snapshot() (Snapshot, error) {
+// Snapshot requests the current state, with a timeout of 30 seconds. A reply that is too late is
+// discarded by the next call; after any other error the connection is unusable, and every later
+// call returns that error.
+func (c *Control) Snapshot() (Snapshot, error) { return c.within(patience) }
+
+// Glance is Snapshot with a timeout of a tenth of a second, for points of a series.
+func (c *Control) Glance() (Snapshot, error) { return c.within(glance) }
+
+func (c *Control) within(timeout time.Duration) (Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken != nil {
 		return Snapshot{}, c.broken
 	}
-	s, err := c.exchange()
-	if err != nil {
-		c.broken = fmt.Errorf("read snapshot: %w", err)
+	s, err := c.exchange(timeout)
+	if err == nil {
+		return s, nil
 	}
-	return s, c.broken
+	err = fmt.Errorf("read snapshot: %w", err)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.broken = err
+	}
+	return s, err
 }
 
-func (c *Control) exchange() (s Snapshot, err error) {
-	if err := c.conn.SetDeadline(time.Now().Add(controlTimeout)); err != nil {
+func (c *Control) exchange(timeout time.Duration) (s Snapshot, err error) {
+	if err := c.conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return s, err
 	}
 	if _, err := c.conn.Write([]byte{'\n'}); err != nil {
 		return s, err
 	}
-	line, err := c.in.ReadSlice('\n')
-	if err != nil {
-		return s, err
+	c.late++
+	var line []byte
+	for c.late > 0 { // the last reply is that to the last request
+		// What ReadSlice has read of a line when the time is over is lost, and the rest counts as the
+		// whole: all of it is discarded, because another reply follows.
+		if line, err = c.in.ReadSlice('\n'); err != nil {
+			return s, err
+		}
+		c.late--
 	}
 	if err := json.Unmarshal(line, &s); err != nil {
 		return Snapshot{}, err

@@ -65,6 +65,42 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// A reply that comes too late is no answer to a later request, and the connection stays in use.
+func TestSnapshotLate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "control")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := DialControl(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	conn, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	say := func(text string) {
+		t.Helper()
+		if _, err := conn.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(snapshotLine[:20]) // half of the reply is there in time
+	for range 2 {
+		if s, err := c.Glance(); err == nil {
+			t.Fatalf("%+v before an answer", s)
+		}
+	}
+	say(snapshotLine[20:] + "\n" + snapshotLine + "\n" + strings.Replace(snapshotLine, `"goroutines":12`, `"goroutines":13`, 1) + "\n")
+	if s, err := c.Snapshot(); err != nil || s.Goroutines != 13 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestSnapshotRefused(t *testing.T) {
 	for name, line := range map[string]string{
 		"schema":    strings.Replace(snapshotLine, "runtime/1", "runtime/2", 1),

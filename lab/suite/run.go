@@ -271,7 +271,7 @@ func (w *watch) sample(t *spec.Tick) {
 		s.RSSBytes = w.run.Memory.RSSFinalBytes
 	}
 	if w.server.control != nil {
-		if snap, err := w.server.control.Snapshot(); err == nil {
+		if snap, err := w.server.control.Glance(); err == nil {
 			s.Goroutines = snap.Goroutines
 		}
 	}
