@@ -17,6 +17,7 @@ import (
 
 	"github.com/redline-go/redline/lab/profile/baseline"
 	"github.com/redline-go/redline/lab/profile/frames"
+	"github.com/redline-go/redline/lab/stats"
 )
 
 // Builtin is the file of the built-in rules.
@@ -179,19 +180,69 @@ func (r *Rule) apply(before, now *baseline.Metric) (found []Finding) {
 			old = before.Purposes
 		}
 	}
+	var names []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if r.Purpose != "" && name != r.Purpose || r.Purpose == "" && !r.match.MatchString(name) {
 			continue
 		}
+		if r.shareOf(values[name]) >= r.least {
+			names = append(names, name)
+		}
+	}
+	if r.Times > 0 {
+		return r.grown(names, old, values, before.Each && now.Each)
+	}
+	for _, name := range names {
 		v := values[name]
 		share := r.shareOf(v)
-		if share < r.least {
-			continue
-		}
-		if text := r.judge(v, old[name], share, before, now); text != "" {
+		if text := r.judge(v, share, now); text != "" {
 			found = append(found, Finding{Rule: r.Name, Name: name, Text: text, Advice: r.Advice, size: share})
 		}
 	}
+	return largest(found)
+}
+
+// grown finds what costs more than r.Times of the baseline. As in a comparison, the whole interval
+// must be beyond that, and the p-values are adjusted for all functions that the rule judges: of
+// hundreds of functions some seem to cost many times as much in any two equal runs.
+func (r *Rule) grown(names []string, old, values map[string]*baseline.Values, each bool) (found []Finding) {
+	names = slices.DeleteFunc(names, func(name string) bool { return old[name] == nil })
+	p := make([]float64, len(names))
+	for i, name := range names {
+		p[i] = stats.RankSum(r.windows(old[name], each), r.windows(values[name], each))
+	}
+	p = stats.BenjaminiHochberg(p)
+	of := "share"
+	if each {
+		of = "cost of a request"
+	}
+	for i, name := range names {
+		a, b := r.windows(old[name], each), r.windows(values[name], each)
+		was := stats.HodgesLehmann(a)
+		by, low, _ := stats.Shift(a, b, stats.Level)
+		if p[i] < stats.Alpha && was > 0 && was+low > r.Times*was {
+			text := fmt.Sprintf("its %s is %.1f times that of the baseline", of, (was+by)/was)
+			found = append(found, Finding{Rule: r.Name, Name: name, Text: text, Advice: r.Advice, size: r.shareOf(values[name])})
+		}
+	}
+	return largest(found)
+}
+
+// windows returns the value that the rule judges, of each window.
+func (r *Rule) windows(v *baseline.Values, each bool) []float64 {
+	switch {
+	case each && r.Value == "flat":
+		return v.Flat.Windows
+	case each:
+		return v.Cum.Windows
+	case r.Value == "flat":
+		return v.FlatShare.Windows
+	}
+	return v.CumShare.Windows
+}
+
+// largest returns the largest findings of a rule.
+func largest(found []Finding) []Finding {
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		switch {
 		case a.size > b.size:
@@ -212,7 +263,7 @@ func (r *Rule) shareOf(v *baseline.Values) float64 {
 }
 
 // judge returns what was found of a function, or "".
-func (r *Rule) judge(v, old *baseline.Values, share float64, before, now *baseline.Metric) string {
+func (r *Rule) judge(v *baseline.Values, share float64, now *baseline.Metric) string {
 	switch {
 	case r.MoreThan != "":
 		if share > r.share {
@@ -221,18 +272,6 @@ func (r *Rule) judge(v, old *baseline.Values, share float64, before, now *baseli
 	case r.Longer != "":
 		if v.Mean != nil && now.Unit == "nanoseconds" && time.Duration(*v.Mean) > r.longer {
 			return fmt.Sprintf("%v an event, longer than %s", time.Duration(*v.Mean).Round(time.Millisecond), r.Longer)
-		}
-	case old != nil:
-		was, is := r.shareOf(old), share
-		of := "share"
-		if before.Each && now.Each {
-			was, is, of = old.Cum.Value, v.Cum.Value, "cost of a request"
-			if r.Value == "flat" {
-				was, is = old.Flat.Value, v.Flat.Value
-			}
-		}
-		if was > 0 && is > r.Times*was {
-			return fmt.Sprintf("its %s is %.1f times that of the baseline", of, is/was)
 		}
 	}
 	return ""

@@ -12,29 +12,51 @@ import (
 	"github.com/redline-go/redline/lab/profile/tree"
 )
 
-func vector(t *testing.T, kind, text string) *baseline.Vector {
+// vector is a measurement of six windows: of the texts in turn.
+func vector(t *testing.T, kind string, texts ...string) *baseline.Vector {
 	t.Helper()
 	value := kind
 	if kind == "mutex" {
 		value = "delay"
 	}
-	p := profiletest.Of(value, "nanoseconds", text)
-	profile.Window{Seconds: 2, Requests: 10}.Mark(p)
-	w := baseline.Window{Kind: kind}
-	var err error
-	if w.Samples, err = tree.Read(p, 1, ""); err != nil {
-		t.Fatal(err)
-	}
-	if kind == "mutex" {
-		if w.Events, err = tree.Read(p, 0, ""); err != nil {
+	var windows []baseline.Window
+	for i := range 6 {
+		p := profiletest.Of(value, "nanoseconds", texts[i%len(texts)])
+		profile.Window{Seconds: 2, Requests: 10}.Mark(p)
+		w := baseline.Window{Kind: kind}
+		var err error
+		if w.Samples, err = tree.Read(p, 1, ""); err != nil {
 			t.Fatal(err)
 		}
+		if kind == "mutex" {
+			if w.Events, err = tree.Read(p, 0, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		windows = append(windows, w)
 	}
-	metrics, err := baseline.Measure([]baseline.Window{w, w, w})
+	metrics, err := baseline.Measure(windows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &baseline.Vector{Metrics: metrics}
+}
+
+// A function that is large in some windows of equal runs has not grown.
+func TestEqualRuns(t *testing.T) {
+	list, err := Parse([]byte(Builtin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const small, large = "main.f 1\nmain.g 99\n", "main.f 30\nmain.g 70\n"
+	before := vector(t, "cpu", small, small, small, small, large, small)
+	now := vector(t, "cpu", large, large, small, large, large, small)
+	if was, is := before.Metrics["cpu"].Functions["main.f"].Flat.Value, now.Metrics["cpu"].Functions["main.f"].Flat.Value; is < 2*was {
+		t.Fatalf("%v and %v are no example: they do not seem to have doubled", was, is)
+	}
+	if found, _ := Apply(list, before, now); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
 }
 
 func TestBuiltin(t *testing.T) {
