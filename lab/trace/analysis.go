@@ -85,6 +85,8 @@ func (a *analysis) event(e *xtrace.Event) error {
 		a.metric(e.Metric())
 	case xtrace.EventTaskBegin, xtrace.EventTaskEnd, xtrace.EventRegionBegin, xtrace.EventRegionEnd:
 		return a.annotation(e, kind)
+	case xtrace.EventLog:
+		a.route(e)
 	}
 	return nil
 }

@@ -260,3 +260,39 @@ func locking(name string) (n int) {
 	}
 	return n
 }
+
+// Handlers in which nothing happens are named by the routes that their program logs.
+func TestProgramRoutes(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /quick/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r)
+		rtrace.Log(r.Context(), "http.route", r.Pattern)
+	}))
+	defer s.Close()
+	const n = 20
+	ask := func() {
+		answer, err := http.Get(s.URL + "/quick/7")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	ask() // the connection, and the goroutine that serves it, exist when the trace begins
+	r := traced(t, func() {
+		for range n {
+			ask()
+		}
+	})
+	if g := groupOf(t, r, "http", "GET /quick/{id}"); g.Count < n-1 { // the last one may not have ended
+		t.Errorf("%+v of %d requests", g, n)
+	}
+	for _, g := range r.Groups {
+		if g.Name == trace.NotSeen {
+			t.Errorf("%d requests have no name", g.Count)
+		}
+	}
+}

@@ -165,6 +165,9 @@ const (
 	KindHTTP   = "http"
 )
 
+// NotSeen is the name of requests of net/http in whose handlers the trace has no event.
+const NotSeen = "(handler not seen)"
+
 // Group is all requests of one name.
 type Group struct {
 	Kind string `json:"kind"`

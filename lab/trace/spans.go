@@ -18,7 +18,7 @@ const (
 	maxNested    = 8 // open tasks and regions of a goroutine that are followed
 	slowestEach  = 3 // of a group
 	maxSlowest   = 30
-	noHandler    = "(handler not seen)"
+	noHandler    = NotSeen
 	otherPart    = "(other)"
 	stateMissing = "elsewhere"
 )
@@ -147,6 +147,19 @@ func (a *analysis) observe(e *xtrace.Event) {
 	if st := a.stacks.of(e.Stack()); st != nil && st.use == useServing {
 		g.serving.provisional = false
 		g.serving.name = st.handler
+	}
+}
+
+// routeCategory is that of the log messages that name requests: see contrib/control/routes.
+const routeCategory = "http.route"
+
+// route names the request of a goroutine by what its program has logged. A trace has stacks only
+// where something happens, and in short handlers nothing does.
+func (a *analysis) route(e *xtrace.Event) {
+	g, line := a.goroutines[e.Goroutine()], e.Log()
+	if g != nil && g.serving != nil && line.Category == routeCategory && line.Message != "" {
+		g.serving.provisional = false
+		g.serving.name = short(line.Message)
 	}
 }
 

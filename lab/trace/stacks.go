@@ -198,7 +198,8 @@ func handlerOf(names []string) string {
 	served := false
 	for i := len(names) - 1; i >= 0; i-- {
 		served = served || strings.HasSuffix(names[i], "ServeHTTP") || strings.Contains(names[i], "andler")
-		if served && !strings.HasPrefix(names[i], "net/http.") && !strings.HasPrefix(names[i], "net/http/") {
+		// What net/http itself calls, to find the handler perhaps, is none.
+		if served && !library(names[i]) {
 			return names[i]
 		}
 	}

@@ -151,3 +151,6 @@ func plural(n int64, word string) string {
 	}
 	return Count(n) + " " + word + "s"
 }
+
+// WhyNotSeen says why requests have no handler, and what to do.
+const WhyNotSeen = "nothing that is in a trace happened in their handlers: contrib/control/routes names all requests by their routes"
