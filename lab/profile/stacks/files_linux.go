@@ -93,7 +93,7 @@ func (f *files) ownVDSO() *program {
 	if f.vdso != nil {
 		return f.vdso
 	}
-	f.vdso = &program{}
+	f.vdso = &program{path: "[vdso]"}
 	own := newSpace(os.Getpid())
 	own.load()
 	for _, m := range own.maps {

@@ -264,3 +264,32 @@ func TestNobody(t *testing.T) {
 		t.Errorf("off-CPU: %s", r.Blocked)
 	}
 }
+
+// The kernel's own library has no debugging information, and no file: nobody is told to look for
+// any.
+func TestNoLinesOfTheKernel(t *testing.T) {
+	s := &session{opts: Options{Lines: true}, files: newFiles()}
+	b := newBuilder(s)
+	own := newSpace(os.Getpid())
+	own.load()
+	named := 0
+	for i := range own.maps {
+		m := &own.maps[i]
+		if m.path != "[vdso]" {
+			continue
+		}
+		if m.program = s.files.of(os.Getpid(), m); m.program == nil {
+			t.Fatal("the vdso was not read")
+		}
+		for addr := m.start; addr < m.end; addr += 16 {
+			named += len(b.frames(own, m, addr))
+		}
+	}
+	if named == 0 {
+		t.Skip("the vdso has no functions here")
+	}
+	b.limits()
+	if len(s.notes) > 0 {
+		t.Errorf("notes %q", s.notes)
+	}
+}

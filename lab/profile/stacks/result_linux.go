@@ -212,7 +212,7 @@ func (b *builder) frames(sp *space, m *mapping, addr uint64) []symbols.Frame {
 		return nil
 	}
 	frames := m.program.elf.Lookup(at)
-	if b.opts.Lines && len(frames) == 1 && frames[0].File == "" && b.noLines[m.program] == nil {
+	if b.opts.Lines && m.program != b.files.vdso && len(frames) == 1 && frames[0].File == "" && b.noLines[m.program] == nil {
 		file, line, err := m.program.elf.Line(at)
 		if errors.Is(err, symbols.ErrNoLines) || errors.Is(err, symbols.ErrTooLarge) {
 			b.noLines[m.program] = err
