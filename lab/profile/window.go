@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -13,10 +14,12 @@ import (
 
 // Window is what is known of the time that a profile covers.
 type Window struct {
-	Seconds  float64 // 0: unknown, or a snapshot
-	Requests float64 // right answers of the load in that time; 0: unknown
-	Module   string  // path of the Go module of the program's main package; empty: unknown
-	Command  string  // how the profile was taken, without credentials; empty: unknown
+	Seconds  float64   // 0: unknown, or a snapshot
+	Requests float64   // right answers of the load in that time; 0: unknown
+	Module   string    // path of the Go module of the program's main package; empty: unknown
+	Command  string    // how the profile was taken, without credentials; empty: unknown
+	Process  string    // name and id of the process; empty: unknown
+	Taken    time.Time // begin; zero: unknown
 	Notes    []string
 }
 
@@ -35,7 +38,7 @@ func (w Window) Rate() float64 {
 }
 
 // Mark writes w into the comments of a profile, so that a file of it has them. It replaces an
-// earlier one.
+// earlier one. The date is the profile's own.
 func (w Window) Mark(p *profile.Profile) {
 	p.Comments = slices.DeleteFunc(p.Comments, func(c string) bool { return strings.HasPrefix(c, commentPrefix) })
 	add := func(key, value string) {
@@ -52,6 +55,7 @@ func (w Window) Mark(p *profile.Profile) {
 	number("requests", w.Requests)
 	add("module", w.Module)
 	add("command", w.Command)
+	add("process", w.Process)
 	for _, note := range w.Notes {
 		add("note", note)
 	}
@@ -60,6 +64,9 @@ func (w Window) Mark(p *profile.Profile) {
 // WindowOf reads what [Window.Mark] wrote. A profile of another tool has only its duration.
 func WindowOf(p *profile.Profile) (w Window, err error) {
 	w.Seconds = max(0, float64(p.DurationNanos)/1e9)
+	if p.TimeNanos > 0 {
+		w.Taken = time.Unix(0, p.TimeNanos).UTC()
+	}
 	for _, c := range p.Comments {
 		text, ok := strings.CutPrefix(c, commentPrefix)
 		key, value, is := strings.Cut(text, "=")
@@ -76,6 +83,8 @@ func WindowOf(p *profile.Profile) (w Window, err error) {
 			w.Module = value
 		case "command":
 			w.Command = value
+		case "process":
+			w.Process = value
 		case "note":
 			if len(w.Notes) < 20 {
 				w.Notes = append(w.Notes, value)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/redline-go/redline/lab/internal/child"
+	"github.com/redline-go/redline/lab/internal/procfs"
 	loadcommand "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/observe"
 	"github.com/redline-go/redline/lab/probe"
@@ -34,6 +35,7 @@ type capture struct {
 	pid     int               // 0: unknown, perhaps on another machine
 	source  best
 	module  string // of a Go program; empty: unknown
+	name    string // of the process; empty: unknown
 }
 
 // open finds or starts the process, and checks in advance that all kinds can be taken. The caller
@@ -143,10 +145,22 @@ func (c *capture) find() {
 	if c.pid != 0 {
 		c.module = moduleOf(c.exe())
 	}
+	c.name = c.process()
 }
 
 // exe is the program of the process, also if its file was replaced since.
 func (c *capture) exe() string { return fmt.Sprintf("/proc/%d/exe", c.pid) }
+
+// process names the process: its name and id; empty if it is unknown, perhaps on another machine.
+func (c *capture) process() string {
+	if c.pid == 0 {
+		return ""
+	}
+	if stat, err := procfs.Host.Stat(c.pid); err == nil {
+		return fmt.Sprintf("%s (process %d)", strings.ToValidUTF8(stat.Comm, "?"), c.pid)
+	}
+	return fmt.Sprintf("process %d", c.pid) // it has ended
+}
 
 // moduleOf returns the main module of a Go program, "" if it cannot be read.
 func moduleOf(path string) string {

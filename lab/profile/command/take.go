@@ -90,7 +90,7 @@ func (c *capture) mark(p *pprof.Profile, one profile.Taken, doc *present.Documen
 	if err != nil {
 		return err
 	}
-	w.Module, w.Command = c.module, strings.Join(redact.Args(os.Args[1:]), " ")
+	w.Module, w.Process, w.Command = c.module, c.name, strings.Join(redact.Args(os.Args[1:]), " ")
 	if one.Seconds == 0 {
 		w.Seconds, p.DurationNanos = 0, 0
 	} else if w.Seconds == 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/redline-go/redline/lab/profile/frames"
 	"github.com/redline-go/redline/lab/profile/show"
@@ -59,6 +60,7 @@ type forest struct {
 type shown struct {
 	web.Frame
 	Title, What string
+	From        []string // process, date and command of the profiles
 	Notes       []string
 	Diff        bool
 	Functions   web.Table
@@ -72,9 +74,10 @@ func Write(w io.Writer, p Page) error {
 	f, used := forestOf(calls, p.Before != nil)
 	s := p.Samples
 	v := view{Unit: s.Unit, Total: float64(s.Total), Scale: s.PerRequest(), Origins: frames.Origins(), Used: used}
-	d := shown{Title: p.Name, What: show.Title(s), Notes: s.Window.Notes, Diff: p.Before != nil, Functions: functions(s)}
+	d := shown{Title: title(p.Name, s), What: show.Title(s), From: from("", s), Notes: s.Window.Notes, Diff: p.Before != nil, Functions: functions(s)}
 	if b := p.Before; b != nil {
 		v.Diff, v.Before, v.Scaled, v.Each = true, float64(b.Total), b.PerRequest(), show.ScaleOf(b, s).Each
+		d.From = append(from("before: ", b), from("after: ", s)...)
 		d.What = "before: " + show.Title(b) + "; after: " + show.Title(s)
 	}
 	if left := all - len(calls.Nodes); left > 0 {
@@ -89,6 +92,33 @@ func Write(w io.Writer, p Page) error {
 	}
 	d.Frame = frame
 	return web.Write(w, page, d)
+}
+
+// title names a profile and its process.
+func title(name string, s *tree.Samples) string {
+	if s.Window.Process == "" {
+		return name
+	}
+	return name + " of " + s.Window.Process
+}
+
+// from says of what, when and how a profile was taken, as far as it is known.
+func from(which string, s *tree.Samples) []string {
+	w := s.Window
+	var parts []string
+	if w.Process != "" {
+		parts = append(parts, w.Process)
+	}
+	if !w.Taken.IsZero() {
+		parts = append(parts, "taken "+w.Taken.Format("2006-01-02 15:04:05 MST"))
+	}
+	if w.Command != "" {
+		parts = append(parts, "by redline "+w.Command)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{which + strings.Join(parts, ", ")}
 }
 
 func (p *Page) calls() *tree.Calls {

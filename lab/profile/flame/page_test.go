@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline/lab/profile"
 	"github.com/redline-go/redline/lab/profile/profiletest"
@@ -85,5 +86,21 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 func TestWriteError(t *testing.T) {
 	if err := Write(full{}, Page{Samples: samples(t, "f 1\n", 0)}); !errors.Is(err, errFull) {
 		t.Error(err)
+	}
+}
+
+// The page says of which process the profile is, when it was taken, and how.
+func TestTitle(t *testing.T) {
+	s := samples(t, "main.main 3000\n", 0)
+	s.Window.Process, s.Window.Command = "shop (process 4711)", "profile --pid 4711"
+	s.Window.Taken = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var b bytes.Buffer
+	if err := Write(&b, Page{Name: "cpu", Samples: s}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<title>cpu of shop (process 4711)</title>", "shop (process 4711), taken 2026-01-02 03:04:05 UTC, by redline profile --pid 4711<"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
 	}
 }

@@ -51,7 +51,10 @@ type line struct {
 
 // request is the bar of a slow request.
 type request struct {
+	At    int64   `json:"at"` // begin
 	NS    int64   `json:"ns"`
+	G     int64   `json:"g"` // goroutine
+	Name  string  `json:"name"`
 	Parts []piece `json:"parts"`
 }
 
@@ -79,7 +82,7 @@ func draw(r *trace.Report) *view {
 		v.Pauses = append(v.Pauses, p.At...)
 	}
 	for _, q := range r.Slowest {
-		bar := request{NS: q.NS, Parts: []piece{}}
+		bar := request{At: q.BeginNS, NS: q.NS, G: q.Goroutine, Name: report.Line(q.Name), Parts: []piece{}}
 		for _, g := range q.Segments {
 			bar.Parts = append(bar.Parts, piece{g.AtNS, g.NS, g.State, words(g)})
 		}

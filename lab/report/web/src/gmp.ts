@@ -4,11 +4,12 @@
 import type { Legend } from "./legend";
 import { Viewport } from "./gmpview";
 import { card, digits, font, micros } from "./plot";
-import { key } from "./slowest";
+import { type Slow, key } from "./slowest";
 import { type Theme, current } from "./theme";
 import { find } from "./view";
 
 export interface Gmp {
+  slowest: Slow[];
   window: number;
   lanes: {
     step_ns: number;
@@ -46,7 +47,15 @@ const margin = { left: 46, right: 8, top: 22, bottom: 20 };
 const readyHeight = 64;
 const gap = 10;
 
-export function gmp(view: Gmp): Legend {
+/** The lanes, for the requests that are linked with them. */
+export interface Lanes extends Legend {
+  /** Shows and marks a request; -1 marks none. */
+  show(request: number): void;
+  /** Calls back with the request whose piece was clicked. */
+  clicked(call: (request: number) => void): void;
+}
+
+export function gmp(view: Gmp): Lanes {
   const element = find<HTMLElement>(document, "[data-gmp]");
   const bar = find<HTMLElement>(document, ".gmp-bar");
   const shares = (view.lanes.lanes ?? []).map(unpack);
@@ -64,6 +73,21 @@ export function gmp(view: Gmp): Legend {
     recolor() {
       legend.recolor();
       redraw();
+    },
+    show(request) {
+      drawing.marked = request;
+      const one = view.slowest[request];
+      if (one) port.show(one.at - one.ns / 4, one.at + one.ns * 1.25);
+      else redraw();
+    },
+    clicked(call) {
+      let down = 0;
+      element.addEventListener("pointerdown", (e) => (down = e.clientX));
+      element.addEventListener("click", (e) => {
+        const at = Math.abs(e.clientX - down) < 4 ? port.at(e.clientX) : null; // else it was a drag
+        const request = at === null ? -1 : drawing.requestAt(at, e.clientY - element.getBoundingClientRect().top, port);
+        if (request >= 0) call(request);
+      });
     },
   };
 }
@@ -83,6 +107,8 @@ function unpack(lane: Lane): Shares {
 }
 
 class Drawing {
+  /** The request whose pieces are outlined; -1: none. */
+  marked = -1;
   private readonly canvas: HTMLCanvasElement;
   private readonly context: CanvasRenderingContext2D;
   private readonly card: HTMLElement;
@@ -167,6 +193,14 @@ class Drawing {
       c.fillStyle = kinds[s[3]]!.color(theme);
       c.fillRect(left, top, Math.max(right - left - (right - left > 3 ? 0.6 : 0), 0.4), height);
       this.label(theme, s, Math.max(left, margin.left), right, top + height / 2);
+    }
+    // Pieces of the marked request are outlined however short they are.
+    const request = this.view.slowest[this.marked];
+    if (!request) return;
+    c.strokeStyle = theme.ink;
+    c.lineWidth = 2;
+    for (const s of this.byLane[i]!) {
+      if (within(request, s)) c.strokeRect(x(s[1]), top, Math.max(x(s[1] + s[2]) - x(s[1]), 2), height);
     }
   }
 
@@ -253,6 +287,17 @@ class Drawing {
     this.element.addEventListener("pointerleave", () => (this.card.hidden = true));
   }
 
+  private spanAt(at: number, lane: number, port: Viewport): Span | undefined {
+    const slack = ((port.to - port.from) / this.width) * 1.5;
+    return this.byLane[lane]?.find((s) => s[1] - slack <= at && at <= s[1] + s[2] + slack);
+  }
+
+  /** Returns the request whose piece is at a place, or -1. */
+  requestAt(at: number, y: number, port: Viewport): number {
+    const span = this.spanAt(at, Math.floor((y - margin.top) / this.lane), port);
+    return span ? this.view.slowest.findIndex((r) => within(r, span)) : -1;
+  }
+
   private describe(at: number, y: number, port: Viewport): Node | null {
     const i = Math.floor((y - margin.top) / this.lane);
     const column = Math.floor(at / this.view.lanes.step_ns);
@@ -264,17 +309,25 @@ class Drawing {
     }
     const lane = this.shares[i];
     if (y < margin.top || !lane) return null;
-    const slack = ((port.to - port.from) / this.width) * 1.5;
-    const span = this.byLane[i]!.find((s) => s[1] - slack <= at && at <= s[1] + s[2] + slack);
+    const span = this.spanAt(at, i, port);
     if (span) {
+      const request = this.view.slowest.find((r) => within(r, span));
       return card(`P ${lane.p} ${when}`, [
         { name: kinds[span[3]]!.name, value: micros(span[2] / 1e3) },
         { name: this.view.lanes.names[span[5]] ?? "unknown function", value: `goroutine ${span[4]}` },
+        ...(request ? [{ name: `request ${request.name}`, value: "click to see it" }] : []),
       ]);
     }
     const rows = kinds.slice(1).map((k, n) => ({ color: k.color(current()), name: k.name, value: `${lane.rows[n + 1]![column] ?? 0} %` }));
     return card(`P ${lane.p} ${when}`, rows);
   }
+}
+
+type Span = Gmp["lanes"]["spans"][number];
+
+/** Reports whether a span is a piece of a request: of its goroutine, in its time. */
+function within(r: Slow, s: Span): boolean {
+  return s[4] === r.g && s[1] < r.at + r.ns && s[1] + s[2] > r.at;
 }
 
 function mean(values: number[], at: number, n: number): number {

@@ -38,7 +38,7 @@ export class Viewport {
     return share < 0 || share > 1 ? null : this.from + share * (this.to - this.from);
   }
 
-  private show(from: number, to: number): void {
+  show(from: number, to: number): void {
     const length = Math.min(Math.max(to - from, leastView), this.window);
     this.from = Math.min(Math.max(from, 0), this.window - length);
     this.to = this.from + length;

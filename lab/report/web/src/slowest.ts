@@ -1,12 +1,17 @@
 // The bars of the slowest requests: what the goroutine of each did, from its begin to its end.
 
+import type { Lanes } from "./gmp";
 import type { Legend } from "./legend";
 import { micros } from "./plot";
 import { type Theme, current } from "./theme";
 import { find } from "./view";
 
 export interface Slow {
+  /** Begin, length, goroutine. */
+  at: number;
   ns: number;
+  g: number;
+  name: string;
   parts: { at: number; ns: number; state: State; text: string }[];
 }
 
@@ -34,6 +39,32 @@ export function slowest(list: Slow[]): Legend[] {
     out.push(key(find(document, "[data-key=requests]"), Object.entries(names).map(([state, text]) => [text, colors[state as State]])));
   }
   return out;
+}
+
+/** Links the requests with the lanes: a button of each shows it there, and a click there shows it here. */
+export function link(list: Slow[], lanes: Lanes): void {
+  const section = find<HTMLElement>(document, "#lanes");
+  const items = [...document.querySelectorAll<HTMLElement>("[data-slow]")].map((bar) => bar.closest("li")!);
+  const mark = (request: number) => {
+    items.forEach((item, i) => item.classList.toggle("marked", i === request));
+    lanes.show(request);
+  };
+  items.forEach((item, i) => {
+    if (!list[i]) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "to-lanes";
+    button.textContent = "Show in the lanes";
+    button.addEventListener("click", () => {
+      mark(i);
+      section.scrollIntoView();
+    });
+    item.querySelector("p")!.append(" ", button);
+  });
+  lanes.clicked((request) => {
+    mark(request);
+    items[request]?.scrollIntoView({ block: "center" });
+  });
 }
 
 function bar(at: HTMLElement, one: Slow): Legend {

@@ -4,15 +4,15 @@
 import type { Drawn } from "./comparison";
 import { type Gmp, gmp } from "./gmp";
 import { type OverTime, charts } from "./run";
-import { type Slow, slowest } from "./slowest";
+import { link, slowest } from "./slowest";
 import { data } from "./view";
 
-interface Trace extends OverTime, Gmp {
-  slowest: Slow[];
-}
+type Trace = OverTime & Gmp;
 
 export function trace(drawn: Drawn): void {
   const view = data<Trace>("view");
-  drawn.legends.push(gmp(view), ...slowest(view.slowest));
+  const lanes = gmp(view);
+  drawn.legends.push(lanes, ...slowest(view.slowest));
+  link(view.slowest, lanes);
   charts(drawn, view);
 }

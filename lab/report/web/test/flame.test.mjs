@@ -121,3 +121,24 @@ test("names of functions are text", async () => {
   assert.match(await page.locator("#card").innerText(), /onerror/);
   await close();
 });
+
+test("shows callers and callees of a chosen function, and the whole graph again", async () => {
+  const { page, close } = await session.open({ at: at.cpu });
+  await click(page, 0.3, 3); // main.order
+  await page.locator("#sandwich").click();
+  assert.match(await page.locator("#chosen").innerText(), /^main\.order: with callees 65 ns, 65\.0 %/);
+  assert.equal(await page.locator("#canvas").isVisible(), false);
+  for (const half of ["#callers", "#callees"]) {
+    const drawn = await page.locator(half).evaluate(ink);
+    assert.ok(drawn.n > 500, `${half}: ${JSON.stringify(drawn)}`);
+  }
+  const callers = await page.locator("#callers canvas").boundingBox();
+  await page.mouse.click(callers.x + 40, callers.y + callers.height - 30); // the caller, above the function
+  assert.doesNotMatch(await page.locator("#chosen").innerText(), /^main\.order: /);
+  await page.locator("td.name", { hasText: "main.order" }).first().click();
+  assert.match(await page.locator("#chosen").innerText(), /^main\.order: /);
+  await page.locator("#sandwich").click();
+  assert.equal(await page.locator("#canvas").isVisible(), true);
+  assert.equal(await overflow(page), 0);
+  await close();
+});

@@ -109,3 +109,28 @@ test("is accessible to assistive technology", async () => {
   assert.equal(await page.locator("h1").count(), 1);
   await close();
 });
+
+test("a slow request is shown in the lanes, and a click there shows the request", async () => {
+  const { page, close } = await session.open({ at: at.usual });
+  await page.locator(".to-lanes").first().click();
+  const marked = page.locator(".slowest li.marked");
+  assert.equal(await marked.count(), 1);
+  const name = await marked.locator("b").innerText();
+  const area = page.locator("[data-gmp]");
+  await area.scrollIntoViewIfNeeded();
+  const box = await area.boundingBox();
+  let found = false;
+  // Some lane has a piece of a request at some place.
+  for (let y = 30; y < box.height - 110 && !found; y += 13) {
+    for (let x = 60; x < box.width - 20 && !found; x += 12) {
+      await page.mouse.move(box.x + x, box.y + y);
+      const card = page.locator(".gmp-card");
+      if (!(await card.isVisible()) || !(await card.innerText()).includes("click to see it")) continue;
+      await page.mouse.click(box.x + x, box.y + y);
+      found = true;
+    }
+  }
+  assert.ok(found, `no piece of ${name} in the lanes`);
+  assert.equal(await marked.count(), 1);
+  await close();
+});

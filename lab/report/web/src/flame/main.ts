@@ -6,6 +6,7 @@ import { data, find } from "../view";
 import { percent } from "./amount";
 import { colours } from "./colours";
 import { Painter, type State, row } from "./paint";
+import { Sandwich, largest } from "./sandwich";
 import { type Tree, type View, matched, unpack } from "./tree";
 import { linesOf, nameOf } from "./words";
 
@@ -18,6 +19,8 @@ const where = find<HTMLElement>(document, "#where");
 const search = find<HTMLInputElement>(document, "#search");
 const output = find<HTMLOutputElement>(document, "#matched");
 const turn = find<HTMLButtonElement>(document, "#turn");
+const toggle = find<HTMLButtonElement>(document, "#sandwich");
+const both = find<HTMLElement>(document, "#both");
 
 document.querySelectorAll<HTMLTableElement>("table.sortable").forEach(sortable);
 unpack(data<string>("results"), view).then(start);
@@ -73,6 +76,7 @@ function start(tree: Tree): void {
 
   watch(find(document, "#theme"), () => {
     painter.recolor();
+    sandwich.recolor();
     legend();
     redraw();
   });
@@ -88,6 +92,31 @@ function start(tree: Tree): void {
     state.picked = -1;
     zoom(0);
   });
+  const sandwich = new Sandwich(both, tree, view, (of, node, x, y) => hint(of, node, x, y));
+  /** Shows callers and callees of a function, or again the whole graph. */
+  const choose = (symbol: number) => {
+    const on = symbol >= 0;
+    toggle.setAttribute("aria-pressed", String(on));
+    toggle.textContent = on ? "Whole graph" : "Callers and callees";
+    graph.hidden = where.hidden = on;
+    both.hidden = !on;
+    card.hidden = true;
+    if (on) sandwich.show(symbol);
+    else resize();
+  };
+  toggle.addEventListener("click", () => {
+    const symbol = tree.symbols[state.picked >= 0 ? state.picked : state.zoom]!;
+    choose(both.hidden ? (symbol >= 0 ? symbol : largest(tree)) : -1);
+  });
+  document.querySelectorAll<HTMLElement>("td.name").forEach((cell) => {
+    const symbol = tree.names.indexOf(cell.textContent ?? "");
+    if (symbol < 0) return;
+    cell.title = "Show callers and callees";
+    cell.addEventListener("click", () => {
+      choose(symbol);
+      both.scrollIntoView({ block: "nearest" });
+    });
+  });
   search.addEventListener("input", () => {
     seek(tree, state);
     redraw();
@@ -99,7 +128,7 @@ function start(tree: Tree): void {
     redraw();
   });
   pointer(tree, state, painter, zoom, redraw);
-  keys(tree, state, pick, zoom, () => turn.click());
+  keys(tree, state, pick, zoom, () => turn.click(), () => toggle.click());
   legend();
   resize();
   draw();
@@ -171,7 +200,7 @@ function hint(tree: Tree, node: number, x: number, y: number): void {
   card.style.top = `${Math.max(4, top)}px`;
 }
 
-function keys(tree: Tree, state: State, pick: (node: number) => void, zoom: (node: number) => void, turned: () => void): void {
+function keys(tree: Tree, state: State, pick: (node: number) => void, zoom: (node: number) => void, turned: () => void, toggled: () => void): void {
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.altKey || e.metaKey || e.target === search) {
       if (e.key === "Escape" && e.target === search) canvas.focus();
@@ -181,6 +210,7 @@ function keys(tree: Tree, state: State, pick: (node: number) => void, zoom: (nod
       e.preventDefault();
       search.focus();
     } else if (e.key === "i") turned();
+    else if (e.key === "s") toggled();
   });
   canvas.addEventListener("keydown", (e) => {
     const at = state.picked >= 0 ? state.picked : state.zoom;

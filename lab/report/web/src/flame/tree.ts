@@ -13,7 +13,7 @@ export interface View {
   used: boolean[];
 }
 
-interface Forest {
+export interface Forest {
   names: string[];
   origins: number[];
   symbols: number[];
@@ -45,7 +45,7 @@ export async function unpack(packed: string, view: View): Promise<Tree> {
   return build((await new Response(stream).json()) as Forest, view);
 }
 
-function build(f: Forest, view: View): Tree {
+export function build(f: Forest, view: View): Tree {
   const size = f.symbols.length;
   const t: Tree = {
     size,
