@@ -135,8 +135,6 @@ var structures = []struct {
 	{"runtime.memRecordCycle", []want{
 		{name: "cycle.allocs", paths: []string{"allocs"}},
 		{name: "cycle.frees", paths: []string{"frees"}},
-		{name: "cycle.allocBytes", paths: []string{"alloc_bytes"}},
-		{name: "cycle.freeBytes", paths: []string{"free_bytes"}},
 	}},
 	{"runtime.blockRecord", []want{
 		{name: "wait.count", paths: []string{"count"}},

@@ -99,7 +99,7 @@ func (p *Process) sites(kind SiteKind) (*Sites, error) {
 		return nil, fmt.Errorf("%q is no kind of profile: %w", kind, errors.ErrUnsupported)
 	}
 	if !p.has("bucket.allnext", "bucket.typ", "bucket.size", "bucket.nstk", "mem.active", "mem.future", "cycle.allocs", "cycle.frees",
-		"cycle.allocBytes", "cycle.freeBytes", "wait.count", "wait.cycles") {
+		"wait.count", "wait.cycles") {
 		return nil, fmt.Errorf("%w: %s has other buckets", ErrLayout, p.info.Version)
 	}
 	rate, err := p.variable(rateVar, 8)
@@ -200,7 +200,7 @@ func (p *Process) readHeap(s *Sites) error {
 			if nothing { // before the first cycle, runtime/pprof shows what there is
 				sum.complete = sum.all
 			}
-			s.values[i] = sum.values(s.Kind, s.Rate)
+			s.values[i] = sum.values(s.Kind, s.Rate, s.sites[i].size)
 		}
 		return nil
 	}
@@ -210,13 +210,14 @@ func (p *Process) readHeap(s *Sites) error {
 // errBusy means that what is read changes while it is read.
 var errBusy = errors.New("the profile is not at rest")
 
-// A record is how much was allocated and freed at a site (runtime.memRecordCycle).
-type record struct{ allocs, frees, allocBytes, freeBytes uint64 }
+// A record is how many objects were allocated and freed at a site (runtime.memRecordCycle). All of
+// a site have the same size. Until Go 1.26 the runtime counted their bytes as well.
+type record struct{ allocs, frees uint64 }
 
 type heapSums struct{ complete, all record }
 
 func (r record) plus(s record) record {
-	return record{r.allocs + s.allocs, r.frees + s.frees, r.allocBytes + s.allocBytes, r.freeBytes + s.freeBytes}
+	return record{r.allocs + s.allocs, r.frees + s.frees}
 }
 
 // cycle decodes a record.
@@ -228,13 +229,14 @@ func (p *Process) cycle(b []byte) record {
 		}
 		return number(b[at.Offset:][:at.Size])
 	}
-	return record{get("cycle.allocs"), get("cycle.frees"), get("cycle.allocBytes"), get("cycle.freeBytes")}
+	return record{get("cycle.allocs"), get("cycle.frees")}
 }
 
-// values estimates what the samples of a site are of (runtime/pprof, scaleHeapSample).
-func (h heapSums) values(kind SiteKind, rate int64) [4]float64 {
-	scaled := func(count, size uint64) (float64, float64) {
-		n, b := int64(count), int64(size)
+// values estimates what the samples of a site are of, whose objects have a size (runtime/pprof,
+// scaleHeapSample).
+func (h heapSums) values(kind SiteKind, rate int64, size uint64) [4]float64 {
+	scaled := func(count uint64) (float64, float64) {
+		n, b := int64(count), int64(count*size)
 		if n == 0 || b == 0 {
 			return 0, 0
 		}
@@ -249,8 +251,8 @@ func (h heapSums) values(kind SiteKind, rate int64) [4]float64 {
 		made = h.all
 	}
 	var v [4]float64
-	v[0], v[1] = scaled(made.allocs, made.allocBytes)
-	v[2], v[3] = scaled(h.complete.allocs-h.complete.frees, h.complete.allocBytes-h.complete.freeBytes)
+	v[0], v[1] = scaled(made.allocs)
+	v[2], v[3] = scaled(h.complete.allocs - h.complete.frees)
 	return v
 }
 
