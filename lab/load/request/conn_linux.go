@@ -19,15 +19,6 @@ const (
 	open
 )
 
-// attempt is whether a batch is sent for the first time, or again.
-type attempt uint8
-
-const (
-	attemptFirst attempt = iota
-	attemptHeld          // it waits for the next connection
-	attemptSecond
-)
-
 // conn is one connection, or its place while it has none. Nothing is
 // outstanding when all of its batch is written and answered.
 type conn struct {
@@ -353,22 +344,6 @@ func (l *loop) ended(c *conn, now int64) {
 func (l *loop) dropped(c *conn, now int64) {
 	l.rec.Dropped++
 	l.drop(c, max(c.until, now))
-}
-
-// leave replaces a connection that the server ends with an answer.
-// The server does not process the requests behind it.
-func (l *loop) leave(c *conn, now int64) {
-	if l.hold(c, true) {
-		l.drop(c, now)
-		return
-	}
-	if c.done < l.requests(c) {
-		l.cause = errClosed
-		l.fail(c, tally.KindClosed, now)
-		return
-	}
-	l.quota.refund(c.asked - c.done)
-	l.drop(c, now+l.think(c))
 }
 
 // fail counts an error of a connection and schedules its replacement.

@@ -382,21 +382,6 @@ func (l *loop) scanStreams(c *conn, now int64) {
 	l.flushFrames(c)
 }
 
-// failStreams gives up the requests that are lost with a connection, and those that wait for it
-// if it was not established.
-func (m *mux) failStreams(k tally.Kind) {
-	l, established := m.loop, m.c.phase == open
-	if established && m.under == 0 {
-		l.rec.Errors[k] += l.quota.errors(0, nil)
-	}
-	for i := range m.requesters {
-		if s := &m.requesters[i]; s.slot >= 0 || s.eager && !established {
-			l.rec.Errors[k] += l.quota.errors(1, s.target)
-			m.lose(i)
-		}
-	}
-}
-
 // lost resets the requesters when the connection is lost. Their requests that are ready wait for
 // the next one.
 func (m *mux) lost() {

@@ -11,7 +11,7 @@ import (
 // requests. As browsers and HTTP clients do, the loop sends a request again
 //
 //   - if the server has stated that it did not process it: a stream above that of its GOAWAY,
-//     REFUSED_STREAM (RFC 9113, section 8.7), or behind an answer with Connection: close
+//     REFUSED_STREAM (RFC 9113, section 8.7), or after an answer with Connection: close
 //     (RFC 9112, section 9.6);
 //   - if its method is idempotent, and the connection ended before the first byte of its
 //     answer, and after the answer to another one (RFC 9112, section 9.3.1). A server that
@@ -20,6 +20,15 @@ import (
 // A request is sent again once, and keeps the time at which it was due, or first sent. It waits
 // for the next connection of its place, and is lost if that cannot be established.
 // Result.Retried counts these requests.
+
+// attempt is whether a batch is sent for the first time, or again.
+type attempt uint8
+
+const (
+	attemptFirst attempt = iota
+	attemptHeld          // it waits for the next connection
+	attemptSecond
+)
 
 // idempotent reports whether a method may be repeated (RFC 9110, section 9.2.2).
 func idempotent(method string) bool {
@@ -99,6 +108,22 @@ func (l *loop) cut(c *conn, k tally.Kind, cause error, now int64) {
 	l.fail(c, k, now+retryFailed)
 }
 
+// leave replaces a connection that the server ends with an answer.
+// The server does not process the requests behind it.
+func (l *loop) leave(c *conn, now int64) {
+	if l.hold(c, true) {
+		l.drop(c, now)
+		return
+	}
+	if c.done < l.requests(c) {
+		l.cause = errClosed
+		l.fail(c, tally.KindClosed, now)
+		return
+	}
+	l.quota.refund(c.asked - c.done)
+	l.drop(c, now+l.think(c))
+}
+
 // holdAll is hold for a connection of HTTP/2: it keeps the requests that may be sent again, and
 // reports whether that is all of them.
 func (m *mux) holdAll() bool {
@@ -125,4 +150,19 @@ func (m *mux) owe(s *requester, by int) {
 	s.eager = by > 0
 	m.owed += by
 	m.loop.owed += by
+}
+
+// failStreams gives up the requests that are lost with a connection, and those that wait for it
+// if it was not established.
+func (m *mux) failStreams(k tally.Kind) {
+	l, established := m.loop, m.c.phase == open
+	if established && m.under == 0 {
+		l.rec.Errors[k] += l.quota.errors(0, nil)
+	}
+	for i := range m.requesters {
+		if s := &m.requesters[i]; s.slot >= 0 || s.eager && !established {
+			l.rec.Errors[k] += l.quota.errors(1, s.target)
+			m.lose(i)
+		}
+	}
 }
