@@ -17,7 +17,6 @@ import (
 
 	"github.com/redline-go/redline/lab/profile/baseline"
 	"github.com/redline-go/redline/lab/profile/frames"
-	"github.com/redline-go/redline/lab/stats"
 )
 
 // Builtin is the file of the built-in rules.
@@ -202,43 +201,20 @@ func (r *Rule) apply(before, now *baseline.Metric) (found []Finding) {
 	return largest(found)
 }
 
-// grown finds what costs more than r.Times of the baseline. As in a comparison, the whole interval
-// must be beyond that, and the p-values are adjusted for all functions that the rule judges: of
-// hundreds of functions some seem to cost many times as much in any two equal runs.
+// grown finds what costs more than r.Times of the baseline.
 func (r *Rule) grown(names []string, old, values map[string]*baseline.Values, each bool) (found []Finding) {
-	names = slices.DeleteFunc(names, func(name string) bool { return old[name] == nil })
-	p := make([]float64, len(names))
-	for i, name := range names {
-		p[i] = stats.RankSum(r.windows(old[name], each), r.windows(values[name], each))
-	}
-	p = stats.BenjaminiHochberg(p)
 	of := "share"
 	if each {
 		of = "cost of a request"
 	}
-	for i, name := range names {
-		a, b := r.windows(old[name], each), r.windows(values[name], each)
-		was := stats.HodgesLehmann(a)
-		by, low, _ := stats.Shift(a, b, stats.Level)
-		if p[i] < stats.Alpha && was > 0 && was+low > r.Times*was {
-			text := fmt.Sprintf("its %s is %.1f times that of the baseline", of, (was+by)/was)
+	factors := baseline.Grown(names, old, values, baseline.Question{Cum: r.Value != "flat", Each: each, Times: r.Times})
+	for _, name := range names {
+		if by, ok := factors[name]; ok {
+			text := fmt.Sprintf("its %s is %.1f times that of the baseline", of, by)
 			found = append(found, Finding{Rule: r.Name, Name: name, Text: text, Advice: r.Advice, size: r.shareOf(values[name])})
 		}
 	}
 	return largest(found)
-}
-
-// windows returns the value that the rule judges, of each window.
-func (r *Rule) windows(v *baseline.Values, each bool) []float64 {
-	switch {
-	case each && r.Value == "flat":
-		return v.Flat.Windows
-	case each:
-		return v.Cum.Windows
-	case r.Value == "flat":
-		return v.FlatShare.Windows
-	}
-	return v.CumShare.Windows
 }
 
 // largest returns the largest findings of a rule.
