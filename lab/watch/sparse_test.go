@@ -39,3 +39,30 @@ func TestSamplesDue(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// A sampler rests for the CPU time that it used, and not for the time that it took.
+func TestRest(t *testing.T) {
+	for used, want := range map[time.Duration]int{0: 6, costly: 6, 2 * costly: 2} { // 10 ms: a rest of half a second
+		slow := &scripted{read: func(_ int, r *Reading) error {
+			time.Sleep(2 * costly)
+			r.Set("a", 1)
+			return nil
+		}}
+		cost := func(f func()) time.Duration {
+			f()
+			return used
+		}
+		w, err := New(Options{Every: 200 * time.Millisecond, Samplers: []Sampler{slow}, Cost: cost}, func(Event) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 6 {
+			if err := w.Step(t.Context(), start.Add(time.Duration(i)*w.options.Every)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if slow.step != want {
+			t.Errorf("%v of CPU: %d readings in 6 samples, want %d", used, slow.step, want)
+		}
+	}
+}

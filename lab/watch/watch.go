@@ -49,6 +49,9 @@ type Options struct {
 	For      time.Duration // 0: until the context ends
 	Samplers []Sampler
 	Marks    []Mark
+
+	// Cost runs a function and returns the CPU time that it used; nil: the time that it took.
+	Cost func(func()) time.Duration
 }
 
 // An Event is one of its fields.
@@ -84,6 +87,13 @@ func New(o Options, emit func(Event) error) (*Watcher, error) {
 		return nil, fmt.Errorf("samples every %v: the least is %v", o.Every, LeastEvery)
 	}
 	w := &Watcher{options: o, emit: emit, due: make([]time.Time, len(o.Samplers)), ledger: ledger{}, missing: map[string]bool{}}
+	if o.Cost == nil {
+		w.options.Cost = func(f func()) time.Duration {
+			begin := time.Now()
+			f()
+			return time.Since(begin)
+		}
+	}
 	w.history = newHistory(o.Marks)
 	w.summary = newCollector(o.Marks)
 	return w, nil
@@ -138,7 +148,7 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) error {
 		}
 		var err error
 		r.every = max(s.Every(), w.options.Every)
-		used := cost(func() { err = s.Sample(ctx, r) })
+		used := w.options.Cost(func() { err = s.Sample(ctx, r) })
 		// Half an interval earlier, so that a late tick does not cost a reading.
 		w.due[i] = now.Add(s.Every() - w.options.Every/2)
 		if used > costly {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/child"
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/report/screen"
@@ -205,7 +206,7 @@ func (r *run) title() string {
 
 // watch takes the samples, prints the summary and decides on the exit code.
 func (r *run) watch(ctx context.Context) error {
-	w, err := watch.New(watch.Options{Every: r.o.Every, For: r.o.For, Samplers: r.samplers, Marks: r.marks}, func(e watch.Event) error {
+	w, err := watch.New(watch.Options{Every: r.o.Every, For: r.o.For, Samplers: r.samplers, Marks: r.marks, Cost: cputime.OfThread}, func(e watch.Event) error {
 		for _, to := range r.outputs {
 			if err := to(e); err != nil {
 				return err

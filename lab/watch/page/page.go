@@ -140,7 +140,10 @@ func (p *Page) headlines(s watch.Summary) (list []headline) {
 			unit := p.known[h[0]].Unit
 			one := headline{h[1], output.Format(unit, r.Median), "median; at most " + output.Format(unit, r.Max)}
 			if s.Sparse() || r.Sparse() {
-				one.Text, one.Small = "–", fmt.Sprintf("only in %d of %d samples: %s to %s", r.Samples, r.Due, output.Format(unit, r.Min), output.Format(unit, r.Max))
+				least, most := output.Format(unit, r.Min), output.Format(unit, r.Max)
+				if one.Text, one.Small = "–", fmt.Sprintf("only in %d of %d samples: %s", r.Samples, r.Due, least); most != least {
+					one.Small += " to " + most
+				}
 			}
 			list = append(list, one)
 		}

@@ -1,4 +1,4 @@
-package watch
+package cputime
 
 import (
 	"runtime"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cost runs f and returns the CPU time that its thread used: not the time for which it was
+// OfThread runs f and returns the CPU time that its thread used: not the time for which it was
 // preempted, or waited.
-func cost(f func()) time.Duration {
+func OfThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var begin, end unix.Timespec
