@@ -20,9 +20,11 @@ var (
 type page struct {
 	Frame     web.Frame
 	Title     string
-	Notices   []notice
-	Doubt     bool // a notice is INVALID or PARTIAL
+	Doubts    []notice // INVALID, UNDECIDED, FAILED or PARTIAL
 	Headlines []link
+	Disturbed string
+	Notices   []notice // that put nothing in doubt
+	Gates     []notice
 	Floors    []string
 	Facts     []fact
 	Sections  []section
@@ -90,16 +92,13 @@ func newPage(f *results.File) (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Frame:    frame,
-		Title:    fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
-		Notices:  notices(f),
+		Frame:  frame,
+		Title:  fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
+		Doubts: doubts(f), Disturbed: disturbances(f), Notices: remarks(f), Gates: gateNotices(f.Runs),
 		Floors:   noiseFloors(f),
 		Facts:    facts(f),
 		Failures: failures(f),
 		Tables:   rawTables(f),
-	}
-	for _, n := range p.Notices {
-		p.Doubt = p.Doubt || n.Word != "Gate" && n.Word != "NOTE"
 	}
 	for _, c := range f.Config.Changes {
 		p.Changes = append(p.Changes, Line(c))
@@ -118,7 +117,7 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 	s := section{
 		Charts: !load.Idle, CPU: len(drawn.Bars) > 0, Series: drawn.charts(),
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
-		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
+		Reasons: reasons(load, rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
 	}
 	for _, c := range columns {
 		head := strings.Split(strings.ReplaceAll(c.head, "\n/", "\nper "), "\n")
@@ -129,7 +128,11 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 		out := pageRow{Role: p.Role, Title: p.Title, Subject: p.Subject}
 		for _, c := range columns {
 			v, small, bound := c.of(p)
-			out.Cells = append(out.Cells, pageCell{Class: c.class(v), Text: v, Small: small, Bound: bound})
+			one := pageCell{Class: c.class(v), Text: v, Small: small, Bound: bound}
+			if c.grey(p) {
+				one.Class, one.Text = one.Class+" disturbed", mark+v
+			}
+			out.Cells = append(out.Cells, one)
 		}
 		s.Rows = append(s.Rows, out)
 	}
