@@ -281,8 +281,8 @@ func (b *benchFlags) mode(changed func(string) bool) {
 	switch {
 	case quick:
 		b.Mode = "quick"
-		setUnless(changed("window"), &b.Window, 800*time.Millisecond)
-		setUnless(changed("warmup"), &b.Warmup, 400*time.Millisecond)
+		setUnless(changed("window"), &b.Window, 600*time.Millisecond)
+		setUnless(changed("warmup"), &b.Warmup, 300*time.Millisecond)
 		setUnless(changed("blocks"), &b.Blocks, 9)
 		setUnless(changed("budget"), &b.Budget, quickBudget)
 	case b.full:
