@@ -4,6 +4,7 @@ import (
 	_ "embed" // the page's source
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report/web"
@@ -71,7 +72,7 @@ type pageCell struct {
 }
 
 // HTML writes f as one self-contained page: charts, tables, and f itself for
-// download. The page opens from a file, and its content security policy denies it
+// download, without the histograms of single runs. The page opens from a file, and its content security policy denies it
 // the network. HTML returns the errors of w, and an error for an invalid histogram
 // in f.
 func HTML(w io.Writer, f *results.File) error {
@@ -87,7 +88,7 @@ func newPage(f *results.File) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame, err := web.NewFrame(v, "results.json", func(w io.Writer) error { return results.Encode(w, f) })
+	frame, err := web.NewFrame(v, "results.json", func(w io.Writer) error { return results.Encode(w, portable(f)) })
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +110,31 @@ func newPage(f *results.File) (*page, error) {
 		p.Headlines = append(p.Headlines, link{s.Anchor, s.Title, headline(f, load)})
 	}
 	return p, nil
+}
+
+// portable returns a copy of f without what makes most of its size: the histograms of single runs,
+// and their latencies over time. The cells have the merged histograms.
+func portable(f *results.File) *results.File {
+	out := *f
+	out.Runs = slices.Clone(f.Runs)
+	for i := range out.Runs {
+		r := &out.Runs[i]
+		r.Latency.Histogram = ""
+		r.Targets = slices.Clone(r.Targets)
+		for k := range r.Targets {
+			r.Targets[k].Latency.Histogram = ""
+		}
+		if r.Open != nil {
+			open := *r.Open
+			open.Service.Histogram, open.SendLag.Histogram, open.Pacing.Histogram = "", "", ""
+			r.Open = &open
+		}
+		r.Series = slices.Clone(r.Series)
+		for k := range r.Series {
+			r.Series[k].Heat = nil
+		}
+	}
+	return &out
 }
 
 func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anchor string) section {

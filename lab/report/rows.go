@@ -194,7 +194,7 @@ func (r *row) print(gap string) fields {
 		out.Ratio, out.RatioInterval = figure(r.against.Ratio.Value), interval(r.against.Ratio)
 	}
 	if r.against != nil && r.against.Verdict == results.Equivalent && r.Role != roleTwin {
-		out.Noise = "noise " + Percent(r.against.Floor)
+		out.Noise = "noise " + Percent(noise(r.against))
 	}
 	if r.cell != nil {
 		out.Disturbed = r.cell.Disturbed

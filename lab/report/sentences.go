@@ -98,7 +98,7 @@ func margin(f *results.File, w results.Workload) string {
 	if i < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (within %.3g\u00a0%%, noise %s)", 100*f.Comparisons[i].Margin, Percent(f.Comparisons[i].Floor))
+	return fmt.Sprintf(" (within %.3g\u00a0%%, noise %s)", 100*f.Comparisons[i].Margin, Percent(noise(&f.Comparisons[i])))
 }
 
 // A cause is what disturbed runs, by the name of its gate.

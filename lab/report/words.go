@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,7 +119,10 @@ var metricNames = []struct {
 	{results.MetricGCCPU, "CPU share of collections"},
 }
 
-// noiseFloors returns the noise floors of each workload, one line each: how far the
+// noise returns by how much the baseline differs from itself, as far as the interval reaches.
+func noise(c *results.Comparison) float64 { return cmp.Or(c.Noise, c.Floor) }
+
+// noiseFloors returns the noise of each workload, one line each: how far the
 // baseline differs from itself.
 func noiseFloors(f *results.File) []string {
 	var out []string
@@ -129,7 +133,7 @@ func noiseFloors(f *results.File) []string {
 				return c.Workload == w.Name && c.Metric == m.Metric && c.Floor > 0
 			})
 			if i >= 0 {
-				parts = append(parts, m.Name+" "+Percent(f.Comparisons[i].Floor))
+				parts = append(parts, m.Name+" "+Percent(noise(&f.Comparisons[i])))
 			}
 		}
 		if len(parts) > 0 {

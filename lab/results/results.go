@@ -399,11 +399,12 @@ type Comparison struct {
 	Ratio    Estimate `json:"ratio"`   // subject over baseline: Hodges-Lehmann of log ratios, bootstrap interval
 	P        float64  `json:"p"`       // Wilcoxon signed rank, exact if the number of blocks permits
 	PHolm    float64  `json:"p_holm"`  // adjusted within the workload and metric
-	Floor    float64  `json:"floor"`   // noise floor as a ratio minus one: max(2 %, spread of A/A)
+	Floor    float64  `json:"floor"`   // noise floor as a ratio minus one: what the A/A comparison differs by, at least 2 %
 	Verdict  Verdict  `json:"verdict"` // of the subject relative to the baseline
 	Reason   string   `json:"reason,omitempty"`
 
-	Margin    float64 `json:"margin,omitempty"` // of an equivalence, as a ratio minus one; files of earlier versions lack it, and the five below
+	Margin    float64 `json:"margin,omitempty"` // of an equivalence, as a ratio minus one; files of earlier versions lack it, and the six below
+	Noise     float64 `json:"noise,omitempty"`  // how far the interval of the A/A comparison reaches, as a ratio minus one
 	Needed    int     `json:"needed_pairs"`     // for a verdict
 	Usable    int     `json:"usable_pairs"`
 	Disturbed int     `json:"disturbed_pairs,omitempty"` // left out because the machine was disturbed

@@ -81,6 +81,12 @@ type AA struct {
 	// runs, which does not. It is 0 without a twin.
 	Spread float64
 
+	// Floor is the noise floor, as a ratio minus one: the difference that the comparison
+	// found, or [MinFloor] if that is more. If the interval does not contain 1 there may be a
+	// bias, and it is Spread. The noise of the comparison itself is not part of it: the
+	// interval of every subject has as much, and would be judged by it twice.
+	Floor float64
+
 	// Agrees reports that the interval contains 1, as it should in 95 of 100 A/A
 	// comparisons. If it does not, the run may be biased; the floor then includes the
 	// observed bias.
@@ -94,7 +100,8 @@ type Outcome struct {
 	Ratio   results.Estimate // subject over baseline: Hodges-Lehmann of the log ratios; zero without blocks
 	P       float64          // signed rank; 1 without blocks
 	PHolm   float64          // adjusted for the family
-	Floor   float64          // noise floor as a ratio minus one: max(MinFloor, AA.Spread)
+	Floor   float64          // AA.Floor
+	Noise   float64          // AA.Spread
 	Margin  float64          // of an equivalence, as a ratio minus one
 	Verdict results.Verdict
 	Reason  string // a sentence without its full stop, if the verdict is none or inconclusive
@@ -103,10 +110,10 @@ type Outcome struct {
 // Family compares all subjects with the baseline, with one workload and in one metric. twin
 // has the log ratios of the A/A comparison. The outcomes are in the order of the subjects.
 //
-// With the margin m and the noise floor f = max([MinFloor], [AA.Spread]) the verdict is
+// With the margin m, the noise floor f and the spread of the A/A comparison ([AA]) the verdict is
 //
-//	equivalent       f is at most m, the whole interval lies within 1/(1+m) and
-//	                 1+m, and the p-value of Equivalence is below Alpha
+//	equivalent       the spread is at most m, the whole interval lies within
+//	                 1/(1+m) and 1+m, and the p-value of Equivalence is below Alpha
 //	faster, slower   the whole interval lies beyond 1+f, or below 1/(1+f), and
 //	                 the adjusted p-value is below Alpha
 //	inconclusive     neither
@@ -120,11 +127,11 @@ type Outcome struct {
 // p-value and what depends on it.
 func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 	aa, reason := compareTwin(twin, o)
-	floor, margin := max(MinFloor, aa.Spread), cmp.Or(o.Margin, DefaultMargin)
+	margin := cmp.Or(o.Margin, DefaultMargin)
 	outcomes := make([]Outcome, len(subjects))
 	ps := make([]float64, len(subjects))
 	for i, s := range subjects {
-		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: floor, Margin: margin, P: 1}
+		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: aa.Floor, Noise: aa.Spread, Margin: margin, P: 1}
 		if usable(s.LogRatios) && len(s.LogRatios) > 0 {
 			outcomes[i].Ratio, outcomes[i].P = estimate(s.LogRatios, o)
 		}
@@ -153,7 +160,7 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 // compareTwin evaluates the A/A comparison. The reason is not empty if no verdict can be
 // based on it.
 func compareTwin(twin []float64, o Options) (aa AA, reason string) {
-	aa = AA{Blocks: len(twin), P: 1}
+	aa = AA{Blocks: len(twin), P: 1, Floor: MinFloor}
 	switch {
 	case len(twin) == 0:
 		return aa, "there is no A/A comparison to determine the noise floor"
@@ -163,6 +170,10 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 	aa.Ratio, aa.P = estimate(twin, o)
 	aa.Spread = max(1/aa.Ratio.Low, aa.Ratio.High) - 1
 	aa.Agrees = aa.Ratio.Low <= 1 && 1 <= aa.Ratio.High
+	aa.Floor = max(MinFloor, aa.Ratio.Value-1, 1/aa.Ratio.Value-1)
+	if !aa.Agrees {
+		aa.Floor = max(MinFloor, aa.Spread)
+	}
 	if needed := BlocksNeeded(1); len(twin) < needed {
 		reason = fmt.Sprintf("%d blocks of the A/A comparison: %d are needed to determine the noise floor", len(twin), needed)
 	}
@@ -199,7 +210,7 @@ func judge(o *Outcome, equal float64, higherIsBetter bool) (results.Verdict, str
 	above, below := o.Ratio.Low > top, o.Ratio.High < bottom
 	within := 1/(1+o.Margin) <= o.Ratio.Low && o.Ratio.High <= 1+o.Margin && equal < Alpha
 	switch {
-	case within && o.Floor <= o.Margin:
+	case within && o.Noise <= o.Margin:
 		return results.Equivalent, ""
 	case (above || below) && o.PHolm >= Alpha:
 		return results.Inconclusive, fmt.Sprintf("the adjusted p-value is %.2g", o.PHolm)
@@ -208,8 +219,8 @@ func judge(o *Outcome, equal float64, higherIsBetter bool) (results.Verdict, str
 			return results.Faster, ""
 		}
 		return results.Slower, ""
-	case o.Floor > o.Margin:
-		return results.Inconclusive, fmt.Sprintf("the baseline differs from itself by up to %.1f %%, which is more than the margin of %.3g %%", 100*o.Floor, 100*o.Margin)
+	case o.Noise > o.Margin:
+		return results.Inconclusive, fmt.Sprintf("the baseline differs from itself by up to %.1f %%, which is more than the margin of %.3g %%", 100*o.Noise, 100*o.Margin)
 	default:
 		return results.Inconclusive, fmt.Sprintf("the interval is neither within the margin of %.3g %% nor beyond the noise floor of %.1f %%", 100*o.Margin, 100*o.Floor)
 	}

@@ -76,7 +76,7 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 	for i, o := range outcomes {
 		row := common
 		row.Subject, row.Blocks, row.Ratio = o.Name, o.Blocks, o.Ratio
-		row.P, row.PHolm, row.Floor = o.P, o.PHolm, o.Floor
+		row.P, row.PHolm, row.Floor, row.Noise = o.P, o.PHolm, o.Floor, o.Noise
 		row.Verdict, row.Reason, row.Needed = o.Verdict, o.Reason, g.needed()
 		switch p := g.subjects[i]; {
 		case bounds || m.rate && bound(counted(f, w.Name, o.Name)):
@@ -96,7 +96,7 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 // have to exceed it.
 func (g *family) twinRow(row results.Comparison, aa stats.AA, seed uint64) results.Comparison {
 	row.Subject, row.Blocks, row.Ratio = g.twin.name, aa.Blocks, aa.Ratio
-	row.P, row.PHolm, row.Floor = aa.P, aa.P, max(stats.MinFloor, aa.Spread)
+	row.P, row.PHolm, row.Floor, row.Noise = aa.P, aa.P, aa.Floor, aa.Spread
 	row.Verdict, row.Needed = results.Equivalent, leastRuns
 	switch {
 	case len(g.twin.logs) < leastRuns:

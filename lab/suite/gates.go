@@ -86,20 +86,31 @@ func overall(f *results.File) []results.Gate {
 	}
 }
 
-// undecided returns the comparisons in the main metric of their workload that have too few usable
-// pairs: those that lost them to wrong answers or the generator, and all others.
+// undecided describes the workloads in whose main metric a subject has too few usable pairs: those
+// that lost them to wrong answers or the generator, and all others.
 func undecided(f *results.File) (wrong, disturbed []string) {
 	for _, w := range f.Workloads {
+		var few, invalid []string
+		most, needed := 0, 0
 		for _, c := range f.Comparisons {
 			if c.Workload != w.Name || c.Metric != w.LeadMetric() || decided(f, &c) {
 				continue
 			}
-			text := fmt.Sprintf("%s in %s (%d)", c.Subject, c.Workload, c.Usable)
+			most, needed = max(most, c.Usable), max(needed, c.Needed)
 			if c.Invalid > c.Disturbed {
-				wrong = append(wrong, text)
+				invalid = append(invalid, c.Subject)
 			} else {
-				disturbed = append(disturbed, text)
+				few = append(few, c.Subject)
 			}
+		}
+		text := func(subjects []string) string {
+			return fmt.Sprintf("%s has %d of %d for %s", w.Name, most, needed, strings.Join(subjects, ", "))
+		}
+		if len(invalid) > 0 {
+			wrong = append(wrong, text(invalid))
+		}
+		if len(few) > 0 {
+			disturbed = append(disturbed, text(few))
 		}
 	}
 	return wrong, disturbed

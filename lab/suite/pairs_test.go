@@ -99,7 +99,7 @@ func TestTooDisturbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := results.Disturbed(f.Gates)
-	if len(bad) != 1 || bad[0].Name != "pairs" || !strings.Contains(bad[0].Text, "other in plaintext (4)") || !results.Valid(f.Gates) {
+	if len(bad) != 1 || bad[0].Name != "pairs" || !strings.Contains(bad[0].Text, "plaintext has 4 of 7 for other") || !results.Valid(f.Gates) {
 		t.Errorf("gates %+v", f.Gates)
 	}
 }

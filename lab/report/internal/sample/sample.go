@@ -272,7 +272,7 @@ func find(f *results.File, load, subject string) results.Cell {
 func compare(f *results.File, load string, m model, metric results.Metric) results.Comparison {
 	c := results.Comparison{
 		Workload: load, Subject: m.name, Baseline: "net-http", Metric: metric, Blocks: blocks,
-		P: 0.03125, PHolm: 0.25, Floor: 0.021, Margin: 0.05, Needed: blocks, Usable: blocks, Verdict: results.NoVerdict,
+		P: 0.03125, PHolm: 0.25, Floor: 0.021, Noise: 0.021, Margin: 0.05, Needed: blocks, Usable: blocks, Verdict: results.NoVerdict,
 	}
 	base, cell := find(f, load, "net-http"), find(f, load, m.name)
 	if cell.Blocks == 0 {
