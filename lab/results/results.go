@@ -399,7 +399,7 @@ type Comparison struct {
 	Ratio    Estimate `json:"ratio"`   // subject over baseline: Hodges-Lehmann of log ratios, bootstrap interval
 	P        float64  `json:"p"`       // Wilcoxon signed rank, exact if the number of blocks permits
 	PHolm    float64  `json:"p_holm"`  // adjusted within the workload and metric
-	Floor    float64  `json:"floor"`   // noise floor as a ratio minus one: what the A/A comparison differs by, at least 2 %
+	Floor    float64  `json:"floor"`   // noise floor as a ratio minus one, from the A/A comparison; at least 2 %
 	Verdict  Verdict  `json:"verdict"` // of the subject relative to the baseline
 	Reason   string   `json:"reason,omitempty"`
 

@@ -81,10 +81,10 @@ type AA struct {
 	// runs, which does not. It is 0 without a twin.
 	Spread float64
 
-	// Floor is the noise floor, as a ratio minus one: the difference that the comparison
-	// found, or [MinFloor] if that is more. If the interval does not contain 1 there may be a
-	// bias, and it is Spread. The noise of the comparison itself is not part of it: the
-	// interval of every subject has as much, and would be judged by it twice.
+	// Floor is the noise floor, as a ratio minus one and at least [MinFloor]: half-way between
+	// the difference that the comparison found and Spread. With all of Spread the noise would
+	// be counted twice, as the interval of every subject has as much. If the interval does not
+	// contain 1 there may be a bias, and it is Spread.
 	Floor float64
 
 	// Agrees reports that the interval contains 1, as it should in 95 of 100 A/A
@@ -170,9 +170,10 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 	aa.Ratio, aa.P = estimate(twin, o)
 	aa.Spread = max(1/aa.Ratio.Low, aa.Ratio.High) - 1
 	aa.Agrees = aa.Ratio.Low <= 1 && 1 <= aa.Ratio.High
-	aa.Floor = max(MinFloor, aa.Ratio.Value-1, 1/aa.Ratio.Value-1)
-	if !aa.Agrees {
-		aa.Floor = max(MinFloor, aa.Spread)
+	aa.Floor = max(MinFloor, aa.Spread)
+	if aa.Agrees {
+		found := max(1/aa.Ratio.Value, aa.Ratio.Value) - 1
+		aa.Floor = max(MinFloor, (found+aa.Spread)/2)
 	}
 	if needed := BlocksNeeded(1); len(twin) < needed {
 		reason = fmt.Sprintf("%d blocks of the A/A comparison: %d are needed to determine the noise floor", len(twin), needed)

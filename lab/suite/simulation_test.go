@@ -43,7 +43,7 @@ func (s *simulated) run(name string, block int, drift, stolen, effect float64, r
 		foreign = 0.05 + 0.3*rng.Float64()
 	}
 	cpu := 10 * effect * drift * noise(simulatedNoise)
-	if rng.IntN(30) == 0 {
+	if rng.IntN(100) == 0 {
 		cpu *= noise(0.1) // a stray run
 	}
 	if s.open {
@@ -143,8 +143,8 @@ func TestVerdictsUnderDisturbance(t *testing.T) {
 		"others":                  {weather{0, 0.3}, false, 9, 1},
 		"both":                    {weather{0.04, 0.3}, false, 9, 1},
 		"open loop, stolen time":  {weather{0.04, 0}, true, 9, 1},
-		"open loop, others":       {weather{0, 0.3}, true, 24, 1},
-		"open loop, both":         {weather{0.04, 0.3}, true, 24, 1},
+		"open loop, others":       {weather{0, 0.3}, true, 30, 1},
+		"open loop, both":         {weather{0.04, 0.3}, true, 30, 1},
 		"open loop, no free time": {weather{0, 1}, true, 18, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
