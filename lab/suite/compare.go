@@ -104,6 +104,9 @@ func (g *family) twinRow(row results.Comparison, aa stats.AA, seed uint64) resul
 	case !aa.Agrees && aa.Spread > stats.MinFloor:
 		row.Verdict = results.Inconclusive
 		row.Reason = fmt.Sprintf("the baseline differs from itself by up to %.1f %%: the noise floor covers it", 100*aa.Spread)
+	case aa.Spread > g.margin:
+		row.Verdict = results.Inconclusive
+		row.Reason = fmt.Sprintf("the baseline differs from itself by up to %.1f %%, which is more than the margin of %.3g %%", 100*aa.Spread, 100*g.margin)
 	}
 	g.twin.count(&row)
 	return row
