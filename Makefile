@@ -28,6 +28,7 @@ TOOLS    := $(addprefix $(BIN)/,staticcheck gofumpt misspell)
 BENCHFLAGS ?= --quick --out results/latest
 FUZZTIME   ?= 10s
 SOAK       ?= 10m
+AATIME     ?= 10m
 # How long the tests of one package may take; nothing is expected to.
 PATIENCE   ?= 30m
 # How many packages are tested at a time. Their tests wait more than they compute: two a CPU would
@@ -58,13 +59,16 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak full push-faults h2spec conformance-h2 mcp clients js cgroup2 gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench aa dist test unit race chaos soak full push-faults h2spec conformance-h2 mcp clients js cgroup2 gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 bench: redline ## compare the servers side by side, quickly; report in results/latest
 	@$(BIN)/redline bench $(BENCHFLAGS)
+
+aa: ## measure false verdicts and power on a machine that is disturbed on purpose, for AATIME (10m)
+	@go test -v -count=1 -vet=off -timeout $(PATIENCE) -run '^TestAA$$' ./lab/suite -aa $(AATIME)
 
 redline: ## build the lab's command as .bin/redline
 	@go build -o $(BIN)/redline ./lab/cmd/redline

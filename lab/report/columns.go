@@ -17,17 +17,14 @@ type lead struct {
 	text   func(v float64, gap string) string
 }
 
-// leadOf returns the lead of a workload: CPU in a closed loop, the 99th percentile in an
-// open loop, memory for idle connections, unless the workload sets it.
+// leadOf returns the lead of a workload.
 func leadOf(w results.Workload) lead {
-	switch {
-	case w.Lead == results.MetricCPU:
-		return byCPU(w)
-	case w.Idle:
+	switch w.LeadMetric() {
+	case results.MetricConn:
 		return lead{
 			results.MetricConn, "memory", "memory\n/conn.", "used the least memory, %s per connection", "less memory", Bytes,
 		}
-	case w.Arrivals != "":
+	case results.MetricP99:
 		return lead{
 			results.MetricP99, "p99", "p99", "had the shortest response times, p99 %s", "a shorter p99", Micros,
 		}
@@ -54,9 +51,25 @@ func (l *lead) print(e results.Estimate, gap string) (value, interval string) {
 // tableColumn is a column of a workload's table. The line feeds in its heading are for
 // the terminal, where columns are narrow; a slash after one means "per".
 type tableColumn struct {
-	head string
-	word bool                                           // not a number
-	of   func(fields) (value, small string, bound bool) // small is after or below value; bound marks a warning
+	head   string
+	word   bool                                           // not a number
+	lead   bool                                           // of the main metric: what its verdict says of disturbances applies
+	figure results.Figure                                 // that gates may spoil
+	of     func(fields) (value, small string, bound bool) // small is after or below value; bound marks a warning
+}
+
+// mark precedes a figure that is disturbed, where there are no colours.
+const mark = "~"
+
+// grey reports whether a row's figure in the column is disturbed.
+func (c *tableColumn) grey(p fields) bool {
+	if c.word || p.Verdict == tooSlow || p.Verdict == "failed" {
+		return false
+	}
+	if v, _, _ := c.of(p); v == none {
+		return false
+	}
+	return c.lead && p.Verdict == string(results.TooDisturbed) || slices.Contains(p.Disturbed, c.figure)
 }
 
 // class returns the CSS class of the column or of a cell; a verdict's class contains it.
@@ -97,19 +110,19 @@ func commonColumns(w results.Workload, narrow bool) []tableColumn {
 	if narrow && len(unit(w)) > 6 {
 		short = "\n/" + unit(w)[:3]
 	}
-	single := func(head string, of func(fields) string) tableColumn {
-		return tableColumn{head: head, of: func(p fields) (string, string, bool) { return of(p), "", false }}
+	single := func(head string, of func(fields) string, figure ...results.Figure) tableColumn {
+		return tableColumn{head: head, figure: append(figure, "")[0], of: func(p fields) (string, string, bool) { return of(p), "", false }}
 	}
 	var (
-		p50    = single("p50", func(p fields) string { return p.P50 })
-		p99    = single("p99", func(p fields) string { return p.P99 })
-		p999   = single("p99.9", func(p fields) string { return p.P999 })
-		cpu    = single("CPU µs\n/"+snip(unit(w), 9), func(p fields) string { return p.CPU })
+		p50    = single("p50", func(p fields) string { return p.P50 }, results.FigureLatency)
+		p99    = single("p99", func(p fields) string { return p.P99 }, results.FigureLatency)
+		p999   = single("p99.9", func(p fields) string { return p.P999 }, results.FigureLatency)
+		cpu    = single("CPU µs\n/"+snip(unit(w), 9), func(p fields) string { return p.CPU }, results.FigureCPU)
 		rss    = single("RSS\npeak", func(p fields) string { return p.RSS })
 		allocs = single("allocs"+short, func(p fields) string { return p.Allocs })
 		conn   = single("memory\n/conn.", func(p fields) string { return p.Conn })
 		waited = single("had to\nwait", func(p fields) string { return p.Waited })
-		rate   = tableColumn{head: snip(unit(w), 9) + "s\nper s", of: func(p fields) (string, string, bool) {
+		rate   = tableColumn{head: snip(unit(w), 9) + "s\nper s", figure: results.FigureRate, of: func(p fields) (string, string, bool) {
 			if p.Bound {
 				return p.Rate, "gen-bound", true
 			}
@@ -117,10 +130,10 @@ func commonColumns(w results.Workload, narrow bool) []tableColumn {
 		}}
 	)
 	columns := []tableColumn{
-		{head: lead.head, of: func(p fields) (string, string, bool) { return p.Lead, p.LeadInterval, false }},
-		{head: "×\nbaseline", of: func(p fields) (string, string, bool) { return p.Ratio, p.RatioInterval, false }},
+		{head: lead.head, lead: true, of: func(p fields) (string, string, bool) { return p.Lead, p.LeadInterval, false }},
+		{head: "×\nbaseline", lead: true, of: func(p fields) (string, string, bool) { return p.Ratio, p.RatioInterval, false }},
 		single("×\nlimit", func(p fields) string { return p.Limit }),
-		{head: "verdict\nby " + lead.name, word: true, of: func(p fields) (string, string, bool) { return p.Verdict, "", false }},
+		{head: "verdict\nby " + lead.name, word: true, of: func(p fields) (string, string, bool) { return p.Verdict, p.Noise, false }},
 	}
 	switch {
 	case w.Idle:

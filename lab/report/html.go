@@ -4,6 +4,7 @@ import (
 	_ "embed" // the page's source
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report/web"
@@ -20,9 +21,11 @@ var (
 type page struct {
 	Frame     web.Frame
 	Title     string
-	Notices   []notice
-	Doubt     bool // a notice is INVALID or PARTIAL
+	Doubts    []notice // INVALID, UNDECIDED, FAILED or PARTIAL
 	Headlines []link
+	Disturbed string
+	Notices   []notice // that put nothing in doubt
+	Gates     []notice
 	Floors    []string
 	Facts     []fact
 	Sections  []section
@@ -69,7 +72,7 @@ type pageCell struct {
 }
 
 // HTML writes f as one self-contained page: charts, tables, and f itself for
-// download. The page opens from a file, and its content security policy denies it
+// download, without the histograms of single runs. The page opens from a file, and its content security policy denies it
 // the network. HTML returns the errors of w, and an error for an invalid histogram
 // in f.
 func HTML(w io.Writer, f *results.File) error {
@@ -85,21 +88,18 @@ func newPage(f *results.File) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame, err := web.NewFrame(v, "results.json", func(w io.Writer) error { return results.Encode(w, f) })
+	frame, err := web.NewFrame(v, "results.json", func(w io.Writer) error { return results.Encode(w, portable(f)) })
 	if err != nil {
 		return nil, err
 	}
 	p := &page{
-		Frame:    frame,
-		Title:    fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
-		Notices:  notices(f),
+		Frame:  frame,
+		Title:  fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
+		Doubts: doubts(f), Disturbed: disturbances(f), Notices: remarks(f), Gates: gateNotices(f.Runs),
 		Floors:   noiseFloors(f),
 		Facts:    facts(f),
 		Failures: failures(f),
 		Tables:   rawTables(f),
-	}
-	for _, n := range p.Notices {
-		p.Doubt = p.Doubt || n.Word != "Gate" && n.Word != "NOTE"
 	}
 	for _, c := range f.Config.Changes {
 		p.Changes = append(p.Changes, Line(c))
@@ -112,13 +112,38 @@ func newPage(f *results.File) (*page, error) {
 	return p, nil
 }
 
+// portable returns a copy of f without what makes most of its size: the histograms of single runs,
+// and their latencies over time. The cells have the merged histograms.
+func portable(f *results.File) *results.File {
+	out := *f
+	out.Runs = slices.Clone(f.Runs)
+	for i := range out.Runs {
+		r := &out.Runs[i]
+		r.Latency.Histogram = ""
+		r.Targets = slices.Clone(r.Targets)
+		for k := range r.Targets {
+			r.Targets[k].Latency.Histogram = ""
+		}
+		if r.Open != nil {
+			open := *r.Open
+			open.Service.Histogram, open.SendLag.Histogram, open.Pacing.Histogram = "", "", ""
+			r.Open = &open
+		}
+		r.Series = slices.Clone(r.Series)
+		for k := range r.Series {
+			r.Series[k].Heat = nil
+		}
+	}
+	return &out
+}
+
 func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anchor string) section {
 	rows := rowsOf(f, load)
 	columns := columnsOf(load, rows, false)
 	s := section{
 		Charts: !load.Idle, CPU: len(drawn.Bars) > 0, Series: drawn.charts(),
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
-		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
+		Reasons: reasons(load, rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
 	}
 	for _, c := range columns {
 		head := strings.Split(strings.ReplaceAll(c.head, "\n/", "\nper "), "\n")
@@ -129,7 +154,11 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 		out := pageRow{Role: p.Role, Title: p.Title, Subject: p.Subject}
 		for _, c := range columns {
 			v, small, bound := c.of(p)
-			out.Cells = append(out.Cells, pageCell{Class: c.class(v), Text: v, Small: small, Bound: bound})
+			one := pageCell{Class: c.class(v), Text: v, Small: small, Bound: bound}
+			if c.grey(p) {
+				one.Class, one.Text = one.Class+" disturbed", mark+v
+			}
+			out.Cells = append(out.Cells, one)
 		}
 		s.Rows = append(s.Rows, out)
 	}

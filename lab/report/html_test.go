@@ -103,8 +103,17 @@ func TestHTMLHoldsResults(t *testing.T) {
 	if err := json.NewDecoder(gz).Decode(got); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, f) {
+	if !reflect.DeepEqual(got, portable(f)) {
 		t.Error("the results in the page differ from those it was made of")
+	}
+	if !reflect.DeepEqual(f, sample.File()) {
+		t.Error("the page has changed the results")
+	}
+	if got.Runs[0].Latency.Histogram != "" || got.Cells[0].Latency.Histogram == "" || len(got.Runs[0].Series) == 0 {
+		t.Error("want the histograms of cells, not of runs, and the series")
+	}
+	if most := 3 << 20; len(page) > most {
+		t.Errorf("the page has %d bytes, want at most %d", len(page), most)
 	}
 	var v view
 	if err := json.Unmarshal(element(t, page, "view"), &v); err != nil {

@@ -26,6 +26,16 @@ func (m *markdown) notice(n notice) {
 	fmt.Fprintf(m, "**%s**: %s\n\n", n.Word, escape(n.Text))
 }
 
+func (m *markdown) summary(results []string, disturbed string) {
+	for _, r := range results {
+		fmt.Fprintf(m, "- %s\n", escape(r))
+	}
+	m.WriteString("\n")
+	if disturbed != "" {
+		fmt.Fprintf(m, "%s\n\n", escape(disturbed))
+	}
+}
+
 func (m *markdown) floors(floors []string) {
 	fmt.Fprintf(m, "A/A noise floor: %s.\n", escape(strings.Join(floors, "; ")))
 }
@@ -52,6 +62,9 @@ func (m *markdown) table(w results.Workload, rows []row) {
 		out := table.Row{escape(p.Subject)}
 		for _, c := range columns {
 			value, small, bound := c.of(p)
+			if c.grey(p) {
+				value = escape(mark) + value
+			}
 			switch {
 			case bound:
 				value += " " + small

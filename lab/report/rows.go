@@ -169,8 +169,10 @@ type fields struct {
 	Built                       bool // with a chosen toolchain
 	P50, P99, P999, RSS, Allocs string
 	Waited                      string
-	Conn                        string // memory of a connection
-	Cycles, Stops, Stop, GCCPU  string // of the garbage collector
+	Noise                       string           // beside an equivalence
+	Disturbed                   []results.Figure // too few usable runs
+	Conn                        string           // memory of a connection
+	Cycles, Stops, Stop, GCCPU  string           // of the garbage collector
 }
 
 // print returns the row's figures as text; gap separates figure and unit.
@@ -190,6 +192,12 @@ func (r *row) print(gap string) fields {
 		out.Ratio = "1"
 	case measured(r.against):
 		out.Ratio, out.RatioInterval = figure(r.against.Ratio.Value), interval(r.against.Ratio)
+	}
+	if r.against != nil && r.against.Verdict == results.Equivalent && r.Role != roleTwin {
+		out.Noise = "noise " + Percent(noise(r.against))
+	}
+	if r.cell != nil {
+		out.Disturbed = r.cell.Disturbed
 	}
 	if r.limit > 0 {
 		out.Limit = figure(r.limit)

@@ -31,10 +31,10 @@ const (
 // stderrLines is the number of lines that are shown of a failed subject's standard error.
 const stderrLines = 10
 
-// Table writes f as text: notices, noise floors, tables of all workloads if there are many,
-// a table for each workload, and the failed runs. It returns the errors of w, and an error
-// for an unknown format.
-func Table(w io.Writer, f *results.File, format Format, s screen.Screen) error {
+// Table writes f as text: the results in words, what disturbed them, notices, noise floors, tables of
+// all workloads if there are many, a table for each workload, and the failed runs; with gates also
+// those that runs failed. It returns the errors of w, and an error for an unknown format.
+func Table(w io.Writer, f *results.File, format Format, s screen.Screen, gates bool) error {
 	var t writer
 	switch format {
 	case Terminal:
@@ -44,8 +44,17 @@ func Table(w io.Writer, f *results.File, format Format, s screen.Screen) error {
 	default:
 		return fmt.Errorf("write table: unknown format %d", format)
 	}
-	for _, n := range notices(f) {
+	for _, n := range doubts(f) {
 		t.notice(n)
+	}
+	t.summary(summary(f), disturbances(f))
+	for _, n := range remarks(f) {
+		t.notice(n)
+	}
+	if gates {
+		for _, n := range gateNotices(f.Runs) {
+			t.notice(n)
+		}
 	}
 	t.floors(noiseFloors(f))
 	for _, m := range matrices(f) {
@@ -58,7 +67,7 @@ func Table(w io.Writer, f *results.File, format Format, s screen.Screen) error {
 		}
 		t.heading(title(load), describe(load))
 		t.table(load, rows)
-		t.notes(reasons(rows))
+		t.notes(reasons(load, rows))
 	}
 	if failed := failures(f); len(failed) > 0 {
 		t.failures(failed)
@@ -72,6 +81,7 @@ func Table(w io.Writer, f *results.File, format Format, s screen.Screen) error {
 // writer writes the parts of a report in one format.
 type writer interface {
 	notice(notice)
+	summary(results []string, disturbed string)
 	floors([]string)
 	matrix(matrix)
 	heading(title, description string)
@@ -93,15 +103,27 @@ func (t *terminal) paragraph(style screen.Style, s string) {
 }
 
 func (t *terminal) notice(n notice) {
-	style := screen.Bad
-	if n.Word != "Gate" {
-		style = screen.Loud
+	style := screen.Loud
+	switch n.Word {
+	case "Gate":
+		style = screen.Bad
+	case "NOTE":
+		style = screen.Dim
 	}
 	t.paragraph(style, n.String())
 }
 
+func (t *terminal) summary(results []string, disturbed string) {
+	for _, r := range results {
+		t.paragraph(screen.Bold, r)
+	}
+	if disturbed != "" {
+		t.paragraph("", disturbed)
+	}
+}
+
 func (t *terminal) floors(floors []string) {
-	t.paragraph("", "A/A noise floor: "+strings.Join(floors, "; "))
+	t.paragraph(screen.Dim, "A/A noise floor: "+strings.Join(floors, "; "))
 }
 
 func (t *terminal) heading(title, description string) {
@@ -193,7 +215,12 @@ func (t *terminal) name(p fields) string {
 
 func (t *terminal) cell(c tableColumn, p fields) string {
 	v, small, bound := c.of(p)
+	if c.grey(p) {
+		v = t.screen.Paint(screen.Dim, mark+v)
+	}
 	switch {
+	case c.word && small != "":
+		return t.verdict(v) + "\n" + t.screen.Paint(screen.Dim, small)
 	case c.word:
 		return t.verdict(v)
 	case bound:
@@ -210,6 +237,8 @@ func (t *terminal) verdict(v string) string {
 		return t.screen.Paint(screen.Good, v)
 	case string(results.Slower), "failed", tooSlow:
 		return t.screen.Paint(screen.Bad, v)
+	case string(results.TooDisturbed):
+		return t.screen.Paint(screen.Dim, v)
 	}
 	return v
 }

@@ -27,7 +27,7 @@ func render(t *testing.T, f *results.File, format Format) string {
 func renderOn(t *testing.T, f *results.File, format Format, s screen.Screen) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Table(&out, f, format, s); err != nil {
+	if err := Table(&out, f, format, s, false); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -70,13 +70,67 @@ func TestTableBeginsWithDoubt(t *testing.T) {
 	want := []string{
 		"INVALID: the generator was too slow (gate headroom)",
 		"PARTIAL: the disk was full",
-		"Gate: steal failed in 1 run, not counted; first plaintext/b3/hertz: the hypervisor took 8.3 % of",
-		"  the CPUs (limit 2 %)",
-		"A/A noise floor: plaintext CPU 2.1 %, rate 2.1 %, p99 2.1 %; browser CPU 2.1 %, rate 2.1 %, p99",
+		"Plaintext, bare client: redline used the least CPU, 4.03 µs per request: 0.43 × that of net-http",
 	}
 	got := strings.Split(render(t, f, Terminal), "\n")[:len(want)]
 	if !slices.Equal(got, want) {
 		t.Errorf("starts with\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestGatesOnRequest lists the gates only if they are asked for.
+func TestGatesOnRequest(t *testing.T) {
+	const line = "Gate: steal failed in 1 of 180 runs; first plaintext/b3/hertz: the hypervisor took 8.3"
+	for _, gates := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := Table(&out, sample.File(), Terminal, screen.Screen{}, gates); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), line); got != gates {
+			t.Errorf("gates %v: they are there %v\n%s", gates, got, out.String()[:2000])
+		}
+	}
+}
+
+// TestDisturbances says in plain words what disturbed the runs.
+func TestDisturbances(t *testing.T) {
+	steal := func(share float64) results.Gate {
+		return results.Gate{Name: "steal", Value: share, Disturbance: true, Spoils: []results.Figure{results.FigureRate, results.FigureLatency}}
+	}
+	foreign := results.Gate{Name: "foreign CPU", Value: 0.3, Disturbance: true, Spoils: []results.Figure{results.FigureLatency, results.FigureCPU}}
+	run := func(gates ...results.Gate) results.Run { return results.Run{Counted: true, Gates: gates} }
+	for _, c := range []struct {
+		runs []results.Run
+		want string
+	}{
+		{[]results.Run{run(), run(results.Gate{Name: "errors"})}, ""},
+		{[]results.Run{run(steal(0.04)), run(), run(steal(0.091))}, "The hypervisor took 4 to 9\u00a0% of the CPUs in 2 of 3 runs: rates and latencies of those are left out, CPU per request is not touched by it."},
+		{
+			[]results.Run{run(foreign, steal(0.04)), run(foreign)},
+			"Other processes took 30\u00a0% of the CPUs in 2 of 2 runs: latencies and CPU of those are left out; " +
+				"the hypervisor took 4\u00a0% of the CPUs in 1 of 2 runs: rates and latencies of those are left out, CPU per request is not touched by it.",
+		},
+	} {
+		if got := disturbances(&results.File{Runs: c.runs}); got != c.want {
+			t.Errorf("%q\nwant %q", got, c.want)
+		}
+	}
+}
+
+// TestOldFile renders a file of version 1.
+func TestOldFile(t *testing.T) {
+	f, err := results.Load("../results/testdata/version1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := render(t, f, Terminal)
+	for _, want := range []string{"INVALID: 1 of 2 runs failed a gate, even after their block was run again", "gin", "equivalent"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table lacks %q:\n%s", want, text)
+		}
+	}
+	if err := HTML(new(bytes.Buffer), f); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -189,10 +243,10 @@ var errBroken = errors.New("broken")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestErrors(t *testing.T) {
-	if err := Table(brokenWriter{}, sample.File(), Terminal, screen.Screen{}); !errors.Is(err, errBroken) {
+	if err := Table(brokenWriter{}, sample.File(), Terminal, screen.Screen{}, false); !errors.Is(err, errBroken) {
 		t.Errorf("table: %v", err)
 	}
-	if err := Table(new(bytes.Buffer), sample.File(), Format(9), screen.Screen{}); err == nil {
+	if err := Table(new(bytes.Buffer), sample.File(), Format(9), screen.Screen{}, false); err == nil {
 		t.Error("an unknown format was written")
 	}
 	if err := HTML(brokenWriter{}, sample.File()); !errors.Is(err, errBroken) {

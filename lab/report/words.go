@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,25 +9,38 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// notice is a note or warning that is shown before all figures.
+// notice is a note or warning.
 type notice struct {
-	Word string // INVALID, PARTIAL, NOTE or Gate
+	Word string // INVALID, UNDECIDED, FAILED, PARTIAL, NOTE or Gate
 	Text string
 }
 
 func (n notice) String() string { return n.Word + ": " + n.Text }
 
-// notices returns the notices of the file, the most severe first.
-func notices(f *results.File) []notice {
+// doubts returns the notices on the results as a whole, the most severe first.
+func doubts(f *results.File) []notice {
 	var out []notice
 	for _, g := range f.Gates {
-		if !g.Passed {
-			out = append(out, notice{"INVALID", fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name))})
+		word := "INVALID"
+		switch {
+		case g.Passed:
+			continue
+		case g.Disturbance:
+			word = "UNDECIDED"
+		case g.Name == "failed":
+			word = "FAILED"
 		}
+		out = append(out, notice{word, fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name))})
 	}
 	if f.Partial != "" {
 		out = append(out, notice{"PARTIAL", Line(f.Partial)})
 	}
+	return out
+}
+
+// remarks returns the notices that do not put the results in doubt.
+func remarks(f *results.File) []notice {
+	var out []notice
 	for _, n := range f.Notes {
 		out = append(out, notice{"NOTE", Line(n)})
 	}
@@ -36,7 +50,7 @@ func notices(f *results.File) []notice {
 	if c := f.CeilingTLS; c != nil {
 		out = append(out, notice{"NOTE", "over TLS, " + ceilingText(c)})
 	}
-	return append(out, gateNotices(f.Runs)...)
+	return out
 }
 
 // ceilingText describes the rate of which the rates of workloads are a share.
@@ -58,7 +72,7 @@ func ceilingText(c *results.Ceiling) string {
 func gateNotices(runs []results.Run) []notice {
 	type tally struct {
 		name, first, text string
-		runs, counted     int
+		runs              int
 	}
 	var tallies []*tally
 	for _, r := range runs {
@@ -75,19 +89,12 @@ func gateNotices(runs []results.Run) []notice {
 				tallies = append(tallies, &tally{name: g.Name, first: r.ID, text: g.Text})
 			}
 			tallies[i].runs++
-			if r.Counted {
-				tallies[i].counted++
-			}
 		}
 	}
 	var out []notice
 	for _, t := range tallies {
-		counted := "not counted"
-		if t.counted > 0 {
-			counted = fmt.Sprintf("%d of them counted", t.counted)
-		}
-		out = append(out, notice{"Gate", fmt.Sprintf("%s failed in %s, %s; first %s: %s",
-			Line(t.name), plural(t.runs, "run"), counted, Line(t.first), Line(t.text))})
+		out = append(out, notice{"Gate", fmt.Sprintf("%s failed in %d of %s; first %s: %s",
+			Line(t.name), t.runs, plural(len(runs), "run"), Line(t.first), Line(t.text))})
 	}
 	return out
 }
@@ -112,7 +119,10 @@ var metricNames = []struct {
 	{results.MetricGCCPU, "CPU share of collections"},
 }
 
-// noiseFloors returns the noise floors of each workload, one line each: how far the
+// noise returns by how much the baseline differs from itself, as far as the interval reaches.
+func noise(c *results.Comparison) float64 { return cmp.Or(c.Noise, c.Floor) }
+
+// noiseFloors returns the noise of each workload, one line each: how far the
 // baseline differs from itself.
 func noiseFloors(f *results.File) []string {
 	var out []string
@@ -123,7 +133,7 @@ func noiseFloors(f *results.File) []string {
 				return c.Workload == w.Name && c.Metric == m.Metric && c.Floor > 0
 			})
 			if i >= 0 {
-				parts = append(parts, m.Name+" "+Percent(f.Comparisons[i].Floor))
+				parts = append(parts, m.Name+" "+Percent(noise(&f.Comparisons[i])))
 			}
 		}
 		if len(parts) > 0 {
@@ -136,75 +146,16 @@ func noiseFloors(f *results.File) []string {
 	return out
 }
 
-// headline returns a sentence on the best subject of a workload by its lead.
-func headline(f *results.File, w results.Workload) string {
-	rows, lead := rowsOf(f, w), leadOf(w)
-	i := slices.IndexFunc(rows, func(r row) bool {
-		_, ok := r.metric(lead.metric)
-		return ok && r.Role != roleFloor && r.Role != roleTwin
-	})
-	if i < 0 {
-		return "nothing was measured."
-	}
-	r := rows[i].print(" ")
-	text := r.Subject + " " + fmt.Sprintf(lead.best, r.Lead)
-	switch {
-	case rows[i].Role == roleBaseline:
-		text += "; it is the baseline"
-	case measured(rows[i].against):
-		text += fmt.Sprintf(": %s\u00a0× that of %s", r.Ratio, Line(rows[i].against.Baseline))
-		if r.RatioInterval != "" {
-			text += fmt.Sprintf(" (%s)", r.RatioInterval)
-		}
-		switch r.Verdict {
-		case string(results.Equivalent), string(results.Inconclusive), "no verdict":
-			text += ", " + r.Verdict
-		}
-	}
-	if rows[i].limit > 0 {
-		text += fmt.Sprintf(", and %s\u00a0× the limit", r.Limit)
-	}
-	return text + "."
-}
-
-// verdicts returns a sentence that groups the subjects of a workload by verdict.
-func verdicts(f *results.File, w results.Workload) string {
-	groups := map[string][]string{}
-	for _, r := range rowsOf(f, w) {
-		if r.Role == roleBaseline || r.Role == roleFloor || r.Role == roleTwin {
-			continue
-		}
-		p := r.print(" ")
-		name := p.Subject
-		if measured(r.against) && (p.Verdict == string(results.Faster) || p.Verdict == string(results.Slower)) {
-			name += " (" + p.Ratio + "\u00a0×)"
-		}
-		groups[p.Verdict] = append(groups[p.Verdict], name)
-	}
+// reasons lists why comparisons have no verdict, and shortfalls; and explains the mark of disturbed
+// figures.
+func reasons(w results.Workload, rows []row) []string {
 	var out []string
-	for _, g := range []struct{ verdict, text string }{
-		{string(results.Faster), leadOf(w).less + " than " + Line(f.Config.Baseline) + ": "},
-		{string(results.Equivalent), "equivalent: "},
-		{string(results.Slower), "more: "},
-		{string(results.Inconclusive), "inconclusive: "},
-		{"no verdict", "without a verdict: "},
-		{tooSlow, "did not reach the rate: "},
-		{"failed", "failed: "},
-	} {
-		if names := groups[g.verdict]; len(names) > 0 {
-			out = append(out, g.text+strings.Join(names, ", "))
-		}
+	columns := columnsOf(w, rows, true)
+	if slices.ContainsFunc(rows, func(r row) bool {
+		return slices.ContainsFunc(columns, func(c tableColumn) bool { return c.grey(r.print("")) })
+	}) {
+		out = append(out, mark+" disturbed: too few undisturbed runs, so this is of all; a latency is at most this, a rate at least")
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	text := strings.Join(out, "; ") + "."
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// reasons lists why comparisons have no verdict, and shortfalls.
-func reasons(rows []row) []string {
-	var out []string
 	for _, r := range rows {
 		if r.short != "" {
 			out = append(out, Line(r.Name)+": "+r.short)

@@ -7,6 +7,30 @@ import (
 	"strings"
 )
 
+// A Gate is a condition that figures of a run depend on.
+type Gate struct {
+	Name   string  `json:"name"` // steal, errors, steady, ...
+	Passed bool    `json:"passed"`
+	Value  float64 `json:"value"`
+	Limit  float64 `json:"limit"`
+	Text   string  `json:"text"` // message to print if it failed
+	// Disturbance says that a failure is the machine's: the run is disturbed, not invalid.
+	Disturbance bool `json:"disturbance,omitempty"`
+	// Spoils lists the figures that a failure makes unusable: all of them if it is empty.
+	Spoils []Figure `json:"spoils,omitempty"`
+}
+
+// A Figure is a kind of figure of a run, for all of which the same gates decide whether they can
+// be used. Memory, allocations, bytes, errors and connections are none: nothing spoils them.
+type Figure string
+
+// The figures that gates may spoil.
+const (
+	FigureCPU     Figure = "cpu"     // CPU time a request
+	FigureRate    Figure = "rate"    // requests a second of a closed loop
+	FigureLatency Figure = "latency" // quantiles
+)
+
 // Valid reports whether the answers were right and the generator was able to measure them: no gate
 // failed, except those of disturbances.
 func Valid(gates []Gate) bool {

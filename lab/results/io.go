@@ -59,8 +59,8 @@ func (e *VersionError) Error() string {
 	if e.Version < SchemaVersion {
 		advice = "read it with the redline that wrote it, or measure again"
 	}
-	return fmt.Sprintf("%s was written by version %d of the schema%s; this redline reads %d: %s",
-		e.Path, e.Version, by, SchemaVersion, advice)
+	return fmt.Sprintf("%s was written by version %d of the schema%s; this redline reads %d to %d: %s",
+		e.Path, e.Version, by, oldestVersion, SchemaVersion, advice)
 }
 
 // Load reads a results file. It returns a [*DamagedError], a [*SchemaError] or a
@@ -84,7 +84,7 @@ func Load(path string) (*File, error) {
 	if head.Schema != SchemaName {
 		return nil, &SchemaError{Path: path, Schema: head.Schema}
 	}
-	if head.Version != SchemaVersion {
+	if head.Version < oldestVersion || head.Version > SchemaVersion {
 		return nil, &VersionError{Path: path, Version: head.Version, Tool: head.Tool}
 	}
 	f := new(File)

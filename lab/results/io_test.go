@@ -106,8 +106,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"no schema", `{"version":1}`, is[*SchemaError], `no field "schema"`},
 		{"other schema", `{"schema":"k6.summary","version":1}`, is[*SchemaError], `"k6.summary"`},
 		{
-			"newer", `{"schema":"redline.results","version":2,"tool":"redline 2.0","runs":{}}`, is[*VersionError],
-			"written by version 2 of the schema (by redline 2.0); this redline reads 1: read it with a newer redline",
+			"newer", `{"schema":"redline.results","version":3,"tool":"redline 3.0","runs":{}}`, is[*VersionError],
+			"written by version 3 of the schema (by redline 3.0); this redline reads 1 to 2: read it with a newer redline",
 		},
 		{"older", `{"schema":"redline.results","version":0}`, is[*VersionError], "the redline that wrote it"},
 	}
@@ -143,6 +143,23 @@ func TestLoadIgnoresAddedFields(t *testing.T) {
 	f, err := Load(path)
 	if err != nil || f.Partial != "interrupted" {
 		t.Errorf("loaded %v, %v", f, err)
+	}
+}
+
+// TestLoadReadsOldVersions reads a file whose blocks were run again.
+func TestLoadReadsOldVersions(t *testing.T) {
+	f, err := Load("testdata/version1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := 0
+	for _, r := range f.Runs {
+		if r.Counted {
+			counted++
+		}
+	}
+	if f.Version != 1 || len(f.Runs) != 4 || counted != 2 || f.Comparisons[0].Margin != 0 || f.Gates[0].Passed {
+		t.Errorf("%+v", f)
 	}
 }
 

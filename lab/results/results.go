@@ -5,9 +5,11 @@ import "time"
 // SchemaName is the value of File.Schema in every results file.
 const SchemaName = "redline.results"
 
-// SchemaVersion is the version of the schema that this package writes, and the only one
-// that it reads.
-const SchemaVersion = 1
+// SchemaVersion is the version of the schema that this package writes. It also reads files from
+// version 1 on, in which blocks were run again, and a run had an attempt.
+const SchemaVersion = 2
+
+const oldestVersion = 1
 
 // File is the file of one comparison.
 type File struct {
@@ -53,7 +55,8 @@ type Machine struct {
 type Config struct {
 	Mode          string   `json:"mode"` // quick, full or custom
 	Baseline      string   `json:"baseline"`
-	Blocks        int      `json:"blocks"`
+	Blocks        int      `json:"blocks"`                   // at least, unless the budget ends before
+	BudgetSeconds float64  `json:"budget_seconds,omitempty"` // that the runs may take; 0: no limit
 	Connections   int      `json:"connections"`
 	WindowSeconds float64  `json:"window_seconds"`
 	WarmupSeconds float64  `json:"warmup_seconds"`
@@ -62,6 +65,8 @@ type Config struct {
 	GeneratorCPUs []int    `json:"generator_cpus"`
 	Congestion    string   `json:"congestion"`        // set on the sockets of both sides
 	Changes       []string `json:"changes,omitempty"` // changes made to the machine, and undone
+
+	Margins map[string]float64 `json:"margins,omitempty"` // of equivalences, as a ratio minus one: cpu, rate, memory, latency
 }
 
 // Subject is a server under test.
@@ -106,6 +111,19 @@ type Workload struct {
 	NotServed []string `json:"not_served,omitempty"` // subjects that do not support it
 }
 
+// LeadMetric returns the main metric of the workload, by which its subjects are judged.
+func (w *Workload) LeadMetric() Metric {
+	switch {
+	case w.Lead != "":
+		return w.Lead
+	case w.Idle:
+		return MetricConn
+	case w.Arrivals != "":
+		return MetricP99
+	}
+	return MetricCPU
+}
+
 // Ceiling is the closed loop that rates of workloads are a share of, measured once before
 // the first block.
 type Ceiling struct {
@@ -127,15 +145,14 @@ type Backend struct {
 
 // Run is one measured process: a new server and a new generator.
 type Run struct {
-	ID            string            `json:"id"` // WORKLOAD/bBLOCK/SUBJECT, with #N for a rerun
+	ID            string            `json:"id"` // WORKLOAD/bBLOCK/SUBJECT
 	Workload      string            `json:"workload"`
 	Subject       string            `json:"subject"` // the twin of the baseline is NAME@twin
 	Block         int               `json:"block"`   // from 1
 	Order         int               `json:"order"`   // position within the block, from 1
-	Attempt       int               `json:"attempt"` // from 1; if a block was rerun only the last attempt counts
 	Started       time.Time         `json:"started"`
-	Valid         bool              `json:"valid"`            // every gate passed
-	Counted       bool              `json:"counted"`          // used in the cells and comparisons
+	Valid         bool              `json:"valid"`            // no gate failed but those of disturbances; in files of earlier versions no gate at all
+	Counted       bool              `json:"counted"`          // used in the cells and comparisons, as far as its gates allow
 	Failed        string            `json:"failed,omitempty"` // why there is no measurement
 	Stderr        string            `json:"stderr,omitempty"` // end of the subject's standard error, if it failed
 	Short         string            `json:"short,omitempty"`  // set if the rate common to all subjects was not reached, with the deficit; the run does not count then
@@ -351,57 +368,8 @@ type Cell struct {
 	Bound     int                 `json:"bound"`                // runs limited by the generator
 	Metrics   map[Metric]Estimate `json:"metrics"`              // median over the blocks, bootstrap interval
 	OverFloor *Estimate           `json:"over_floor,omitempty"` // CPU per request divided by that of the floor in the same block: Hodges-Lehmann, bootstrap interval
-	Latency   Latency             `json:"latency"`              // histograms of all blocks, merged
+	Latency   Latency             `json:"latency"`              // histograms of the blocks, merged
+
+	// Disturbed lists the figures of which too few runs are usable: those here are then of all runs.
+	Disturbed []Figure `json:"disturbed,omitempty"`
 }
-
-// Verdict is the conclusion of a comparison.
-type Verdict string
-
-// The verdicts. Faster means better: less CPU, less time or more requests.
-const (
-	Faster       Verdict = "faster"
-	Slower       Verdict = "slower"
-	Equivalent   Verdict = "equivalent"
-	Inconclusive Verdict = "inconclusive"
-	NoVerdict    Verdict = "none" // see Comparison.Reason
-)
-
-// Comparison compares one subject with the baseline in one metric. The unit of analysis is
-// the block.
-type Comparison struct {
-	Workload string   `json:"workload"`
-	Subject  string   `json:"subject"`
-	Baseline string   `json:"baseline"`
-	Metric   Metric   `json:"metric"`
-	Blocks   int      `json:"blocks"`  // pairs
-	Ratio    Estimate `json:"ratio"`   // subject over baseline: Hodges-Lehmann of log ratios, bootstrap interval
-	P        float64  `json:"p"`       // Wilcoxon signed rank, exact if the number of blocks permits
-	PHolm    float64  `json:"p_holm"`  // adjusted within the workload and metric
-	Floor    float64  `json:"floor"`   // noise floor as a ratio minus one: max(2 %, spread of A/A)
-	Verdict  Verdict  `json:"verdict"` // of the subject relative to the baseline
-	Reason   string   `json:"reason,omitempty"`
-}
-
-// A Gate is a condition that figures of a run depend on.
-type Gate struct {
-	Name   string  `json:"name"` // steal, errors, steady, ...
-	Passed bool    `json:"passed"`
-	Value  float64 `json:"value"`
-	Limit  float64 `json:"limit"`
-	Text   string  `json:"text"` // message to print if it failed
-	// Disturbance says that a failure is the machine's: the run is disturbed, not invalid.
-	Disturbance bool `json:"disturbance,omitempty"`
-	// Spoils lists the figures that a failure makes unusable: all of them if it is empty.
-	Spoils []Figure `json:"spoils,omitempty"`
-}
-
-// A Figure is a kind of figure of a run, for all of which the same gates decide whether they can
-// be used. Memory, allocations, bytes, errors and connections are none: nothing spoils them.
-type Figure string
-
-// The figures that gates may spoil.
-const (
-	FigureCPU     Figure = "cpu"     // CPU time a request
-	FigureRate    Figure = "rate"    // requests a second of a closed loop
-	FigureLatency Figure = "latency" // quantiles
-)

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,7 +11,7 @@ import (
 )
 
 // Parameters of a verdict. They are not options: a level that is chosen after the
-// measurement proves nothing.
+// measurement proves nothing. What difference matters is for the user to say: Options.Margin.
 const (
 	Level    = 0.95 // of all intervals
 	Alpha    = 0.05 // upper limit of the adjusted p-value
@@ -61,9 +62,10 @@ type Series struct {
 
 // Options are the parameters of [Family]. The zero value is ready to use.
 type Options struct {
-	HigherIsBetter bool   // true for a rate; false for CPU, time and memory
-	Resamples      int    // of the bootstrap; 0 for DefaultResamples
-	Seed           uint64 // of the bootstrap
+	HigherIsBetter bool    // true for a rate; false for CPU, time and memory
+	Margin         float64 // of an equivalence, as a ratio minus one; 0 for DefaultMargin
+	Resamples      int     // of the bootstrap; 0 for DefaultResamples
+	Seed           uint64  // of the bootstrap
 }
 
 // AA is the comparison of the baseline with its twin, a second instance of the baseline. It
@@ -79,6 +81,12 @@ type AA struct {
 	// runs, which does not. It is 0 without a twin.
 	Spread float64
 
+	// Floor is the noise floor, as a ratio minus one and at least [MinFloor]: half-way between
+	// the difference that the comparison found and Spread. With all of Spread the noise would
+	// be counted twice, as the interval of every subject has as much. If the interval does not
+	// contain 1 there may be a bias, and it is Spread.
+	Floor float64
+
 	// Agrees reports that the interval contains 1, as it should in 95 of 100 A/A
 	// comparisons. If it does not, the run may be biased; the floor then includes the
 	// observed bias.
@@ -92,7 +100,9 @@ type Outcome struct {
 	Ratio   results.Estimate // subject over baseline: Hodges-Lehmann of the log ratios; zero without blocks
 	P       float64          // signed rank; 1 without blocks
 	PHolm   float64          // adjusted for the family
-	Floor   float64          // noise floor as a ratio minus one: max(MinFloor, AA.Spread)
+	Floor   float64          // AA.Floor
+	Noise   float64          // AA.Spread
+	Margin  float64          // of an equivalence, as a ratio minus one
 	Verdict results.Verdict
 	Reason  string // a sentence without its full stop, if the verdict is none or inconclusive
 }
@@ -100,11 +110,12 @@ type Outcome struct {
 // Family compares all subjects with the baseline, with one workload and in one metric. twin
 // has the log ratios of the A/A comparison. The outcomes are in the order of the subjects.
 //
-// With the noise floor f = max([MinFloor], [AA.Spread]) the verdict is
+// With the margin m, the noise floor f and the spread of the A/A comparison ([AA]) the verdict is
 //
+//	equivalent       the spread is at most m, the whole interval lies within
+//	                 1/(1+m) and 1+m, and the p-value of Equivalence is below Alpha
 //	faster, slower   the whole interval lies beyond 1+f, or below 1/(1+f), and
 //	                 the adjusted p-value is below Alpha
-//	equivalent       the whole interval lies within 1/(1+f) and 1+f
 //	inconclusive     neither
 //	none             too few blocks of the subject ([BlocksNeeded]) or of the
 //	                 A/A comparison (6), or a value that is not finite
@@ -116,11 +127,11 @@ type Outcome struct {
 // p-value and what depends on it.
 func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 	aa, reason := compareTwin(twin, o)
-	floor := max(MinFloor, aa.Spread)
+	margin := cmp.Or(o.Margin, DefaultMargin)
 	outcomes := make([]Outcome, len(subjects))
 	ps := make([]float64, len(subjects))
 	for i, s := range subjects {
-		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: floor, P: 1}
+		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: aa.Floor, Noise: aa.Spread, Margin: margin, P: 1}
 		if usable(s.LogRatios) && len(s.LogRatios) > 0 {
 			outcomes[i].Ratio, outcomes[i].P = estimate(s.LogRatios, o)
 		}
@@ -140,7 +151,7 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 			out.Reason = fmt.Sprintf("%d blocks: %d are needed to tell any of %d subjects from the baseline",
 				out.Blocks, needed, len(subjects))
 		default:
-			out.Verdict, out.Reason = judge(out.Ratio, p, floor, o.HigherIsBetter)
+			out.Verdict, out.Reason = judge(out, Equivalence(subjects[i].LogRatios, margin), o.HigherIsBetter)
 		}
 	}
 	return aa, outcomes
@@ -149,7 +160,7 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 // compareTwin evaluates the A/A comparison. The reason is not empty if no verdict can be
 // based on it.
 func compareTwin(twin []float64, o Options) (aa AA, reason string) {
-	aa = AA{Blocks: len(twin), P: 1}
+	aa = AA{Blocks: len(twin), P: 1, Floor: MinFloor}
 	switch {
 	case len(twin) == 0:
 		return aa, "there is no A/A comparison to determine the noise floor"
@@ -159,6 +170,11 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 	aa.Ratio, aa.P = estimate(twin, o)
 	aa.Spread = max(1/aa.Ratio.Low, aa.Ratio.High) - 1
 	aa.Agrees = aa.Ratio.Low <= 1 && 1 <= aa.Ratio.High
+	aa.Floor = max(MinFloor, aa.Spread)
+	if aa.Agrees {
+		found := max(1/aa.Ratio.Value, aa.Ratio.Value) - 1
+		aa.Floor = max(MinFloor, (found+aa.Spread)/2)
+	}
 	if needed := BlocksNeeded(1); len(twin) < needed {
 		reason = fmt.Sprintf("%d blocks of the A/A comparison: %d are needed to determine the noise floor", len(twin), needed)
 	}
@@ -188,22 +204,26 @@ func estimate(logs []float64, o Options) (results.Estimate, float64) {
 	}, SignedRank(logs)
 }
 
-// judge returns the verdict on a ratio, and the reason if it is inconclusive.
-func judge(ratio results.Estimate, p, floor float64, higherIsBetter bool) (results.Verdict, string) {
-	top, bottom := 1+floor, 1/(1+floor)
-	above, below := ratio.Low > top, ratio.High < bottom
+// judge returns the verdict on an outcome, and the reason if it is inconclusive. equal is the
+// p-value of its equivalence.
+func judge(o *Outcome, equal float64, higherIsBetter bool) (results.Verdict, string) {
+	top, bottom := 1+o.Floor, 1/(1+o.Floor)
+	above, below := o.Ratio.Low > top, o.Ratio.High < bottom
+	within := 1/(1+o.Margin) <= o.Ratio.Low && o.Ratio.High <= 1+o.Margin && equal < Alpha
 	switch {
-	case (above || below) && p >= Alpha:
-		return results.Inconclusive, fmt.Sprintf("the adjusted p-value is %.2g", p)
+	case within && o.Noise <= o.Margin:
+		return results.Equivalent, ""
+	case (above || below) && o.PHolm >= Alpha:
+		return results.Inconclusive, fmt.Sprintf("the adjusted p-value is %.2g", o.PHolm)
 	case above || below:
 		if above == higherIsBetter {
 			return results.Faster, ""
 		}
 		return results.Slower, ""
-	case bottom <= ratio.Low && ratio.High <= top:
-		return results.Equivalent, ""
+	case o.Noise > o.Margin:
+		return results.Inconclusive, fmt.Sprintf("the baseline differs from itself by up to %.1f %%, which is more than the margin of %.3g %%", 100*o.Noise, 100*o.Margin)
 	default:
-		return results.Inconclusive, fmt.Sprintf("the interval crosses the edge of the noise floor of %.1f %%", 100*floor)
+		return results.Inconclusive, fmt.Sprintf("the interval is neither within the margin of %.3g %% nor beyond the noise floor of %.1f %%", 100*o.Margin, 100*o.Floor)
 	}
 }
 

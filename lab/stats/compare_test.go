@@ -91,12 +91,16 @@ func TestFamilyVerdicts(t *testing.T) {
 		{"the same", quiet, 1, 0.01, results.Equivalent, results.Equivalent},
 		{"exactly the same", quiet, 1, 0, results.Equivalent, results.Equivalent},
 		{"a difference below the floor", quiet, 1.01, 0.002, results.Equivalent, results.Equivalent},
-		{"across the floor's edge", quiet, 1.02, 0.01, results.Inconclusive, results.Inconclusive},
-		{"beyond 1, reaching into the floor", quiet, 1.03, 0.03, results.Inconclusive, results.Inconclusive},
+		{"a difference above the floor, within the margin", quiet, 1.03, 0.005, results.Equivalent, results.Equivalent},
+		{"just within the margin", quiet, 1.049, 0, results.Equivalent, results.Equivalent},
+		{"beyond the floor, across the margin's edge", quiet, 1.05, 0.01, results.Slower, results.Faster},
+		{"from within the floor to beyond the margin", quiet, 1.04, 0.06, results.Inconclusive, results.Inconclusive},
 		{"noisy", quiet, 1, 0.2, results.Inconclusive, results.Inconclusive},
-		{"noisy twin raises the floor", around(1, 0.2, 9), 1.1, 0.01, results.Equivalent, results.Equivalent},
-		{"biased twin raises the floor", around(1.15, 0.01, 9), 1.1, 0.01, results.Equivalent, results.Equivalent},
-		{"and so does one biased downwards", around(1/1.15, 0.01, 9), 1.1, 0.01, results.Equivalent, results.Equivalent},
+		{"noise above the margin", around(1, 0.2, 9), 1, 0.01, results.Inconclusive, results.Inconclusive},
+		{"a noisy twin is no bias", around(1, 0.2, 9), 1.1, 0.01, results.Slower, results.Faster},
+		{"but what it differs by counts", around(1.1, 0.3, 9), 1.1, 0.01, results.Inconclusive, results.Inconclusive},
+		{"biased twin raises the floor", around(1.15, 0.01, 9), 1.1, 0.01, results.Inconclusive, results.Inconclusive},
+		{"and so does one biased downwards", around(1/1.15, 0.01, 9), 1.1, 0.01, results.Inconclusive, results.Inconclusive},
 	} {
 		for higher, want := range map[bool]results.Verdict{false: c.lower, true: c.higher} {
 			_, got := Family(c.twin, []Series{{Name: "s", LogRatios: around(c.ratio, c.spread, 9)}}, Options{HigherIsBetter: higher})
@@ -111,20 +115,20 @@ func TestFamilyVerdicts(t *testing.T) {
 }
 
 func TestFamilyFigures(t *testing.T) {
-	twin := around(1.05, 0, 9)
+	twin := around(1.04, 0, 9)
 	aa, got := Family(twin, []Series{
 		{"a", around(1.5, 0, 9)},
 		{"b", around(1, 0, 9)},
 		{"c", around(0.5, 0, 9)},
 	}, Options{})
-	if aa.Blocks != 9 || !near(aa.Ratio.Value, 1.05, 1e-12) || !near(aa.Spread, 0.05, 1e-12) || aa.P != 2.0/512 || aa.Agrees {
+	if aa.Blocks != 9 || !near(aa.Ratio.Value, 1.04, 1e-12) || !near(aa.Spread, 0.04, 1e-12) || aa.P != 2.0/512 || aa.Agrees {
 		t.Errorf("A/A: %+v", aa)
 	}
 	p := 2.0 / 512
 	want := []Outcome{
-		{Name: "a", Blocks: 9, Ratio: results.Estimate{Value: 1.5, Low: 1.5, High: 1.5}, P: p, PHolm: 3 * p, Floor: 0.05, Verdict: results.Slower},
-		{Name: "b", Blocks: 9, Ratio: results.Estimate{Value: 1, Low: 1, High: 1}, P: 1, PHolm: 1, Floor: 0.05, Verdict: results.Equivalent},
-		{Name: "c", Blocks: 9, Ratio: results.Estimate{Value: 0.5, Low: 0.5, High: 0.5}, P: p, PHolm: 3 * p, Floor: 0.05, Verdict: results.Faster},
+		{Name: "a", Blocks: 9, Ratio: results.Estimate{Value: 1.5, Low: 1.5, High: 1.5}, P: p, PHolm: 3 * p, Floor: 0.04, Verdict: results.Slower},
+		{Name: "b", Blocks: 9, Ratio: results.Estimate{Value: 1, Low: 1, High: 1}, P: 1, PHolm: 1, Floor: 0.04, Verdict: results.Equivalent},
+		{Name: "c", Blocks: 9, Ratio: results.Estimate{Value: 0.5, Low: 0.5, High: 0.5}, P: p, PHolm: 3 * p, Floor: 0.04, Verdict: results.Faster},
 	}
 	for i, o := range got {
 		if rounded(o) != rounded(want[i]) {

@@ -2,7 +2,9 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/stats"
@@ -12,10 +14,12 @@ import (
 type metric struct {
 	name    results.Metric
 	of      func(*results.Run) (float64, bool)
-	verdict bool // compared with the baseline
-	higher  bool // higher is better
-	chosen  bool // set by the schedule in an open loop, so not a property of the subject
-	rate    bool // not a property of the subject when the generator was the bottleneck
+	figure  results.Figure // that gates may spoil; empty: only wrong answers do
+	kind    string         // of its margin
+	verdict bool           // compared with the baseline
+	higher  bool           // higher is better
+	chosen  bool           // set by the schedule in an open loop, so not a property of the subject
+	rate    bool           // not a property of the subject when the generator was the bottleneck
 }
 
 // answered returns a figure that exists only if there were requests.
@@ -30,31 +34,31 @@ func optional(p *float64) (float64, bool) {
 
 var metrics = []metric{
 	{
-		name: results.MetricCPU, verdict: true,
+		name: results.MetricCPU, figure: results.FigureCPU, kind: kindCPU, verdict: true,
 		of: func(r *results.Run) (float64, bool) { return answered(r, r.CPU.PerRequestUs) },
 	},
 	{
-		name: results.MetricRate, verdict: true, higher: true, rate: true, chosen: true,
+		name: results.MetricRate, figure: results.FigureRate, kind: kindRate, verdict: true, higher: true, rate: true, chosen: true,
 		of: func(r *results.Run) (float64, bool) { return answered(r, r.Rate) },
 	},
 	{
-		name: results.MetricP50, rate: true,
+		name: results.MetricP50, figure: results.FigureLatency, rate: true,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P50) },
 	},
 	{
-		name: results.MetricP99, verdict: true, rate: true,
+		name: results.MetricP99, figure: results.FigureLatency, kind: kindLatency, verdict: true, rate: true,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P99) },
 	},
 	{
-		name: results.MetricP999, rate: true,
+		name: results.MetricP999, figure: results.FigureLatency, rate: true,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P999) },
 	},
 	{
-		name: results.MetricRSS, verdict: true,
+		name: results.MetricRSS, kind: kindMemory, verdict: true,
 		of: func(r *results.Run) (float64, bool) { return float64(r.Memory.RSSPeakBytes), true },
 	},
 	{
-		name: results.MetricConn, verdict: true,
+		name: results.MetricConn, kind: kindMemory, verdict: true,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Memory.PerConnectionBytes) },
 	},
 	{
@@ -75,10 +79,10 @@ var metrics = []metric{
 			return answered(r, r.Runtime.BytesPerRequest)
 		},
 	},
-	{name: results.MetricCycles, of: collected(func(c *results.Collector) *float64 { return &c.PerSecond })},
-	{name: results.MetricStops, of: collected(func(c *results.Collector) *float64 { return c.StoppedUsPerSecond })},
-	{name: results.MetricStop, of: collected(func(c *results.Collector) *float64 { return c.StoppedUsPerCycle })},
-	{name: results.MetricGCCPU, of: collected(func(c *results.Collector) *float64 { return c.CPURatio })},
+	{name: results.MetricCycles, figure: results.FigureRate, of: collected(func(c *results.Collector) *float64 { return &c.PerSecond })},
+	{name: results.MetricStops, figure: results.FigureRate, of: collected(func(c *results.Collector) *float64 { return c.StoppedUsPerSecond })},
+	{name: results.MetricStop, figure: results.FigureLatency, of: collected(func(c *results.Collector) *float64 { return c.StoppedUsPerCycle })},
+	{name: results.MetricGCCPU, figure: results.FigureCPU, of: collected(func(c *results.Collector) *float64 { return c.CPURatio })},
 }
 
 // collected returns a function for a figure of the garbage collector, which exists if it was read.
@@ -113,7 +117,7 @@ func conclude(f *results.File, seed uint64) error {
 			if !m.verdict || m.chosen && (w.Arrivals != "" || w.Published != "") {
 				continue
 			}
-			rows, err := compare(f, w.Name, m, seed)
+			rows, err := compare(f, &w, m, seed)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", w.Name, m.name, err)
 			}
@@ -127,20 +131,20 @@ func conclude(f *results.File, seed uint64) error {
 // headroom sets for every run the ratio of the floor's rate in the same block to its own.
 func headroom(f *results.File) {
 	type key struct {
-		workload       string
-		block, attempt int
+		workload string
+		block    int
 	}
 	floor := map[key]float64{}
 	for _, s := range f.Subjects {
 		for _, r := range f.Runs {
 			if s.Role == roleFloor && r.Subject == s.Name && r.Failed == "" {
-				floor[key{r.Workload, r.Block, r.Attempt}] = r.Rate
+				floor[key{r.Workload, r.Block}] = r.Rate
 			}
 		}
 	}
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		if rate, ok := floor[key{r.Workload, r.Block, r.Attempt}]; ok && r.Rate > 0 {
+		if rate, ok := floor[key{r.Workload, r.Block}]; ok && r.Rate > 0 {
 			h := rate / r.Rate
 			r.Generator.Headroom = &h
 		}
@@ -158,58 +162,67 @@ func counted(f *results.File, workload, subject string) map[int]*results.Run {
 	return runs
 }
 
+// usable returns the runs, in the order of their blocks, of which no gate spoils a figure. If they
+// are too few for an interval, it returns all of them, and reports that.
+func usable(runs map[int]*results.Run, figure results.Figure) (list []*results.Run, enough bool) {
+	var all []*results.Run
+	for _, block := range slices.Sorted(maps.Keys(runs)) {
+		r := runs[block]
+		all = append(all, r)
+		if len(results.Spoilers(r.Gates, figure)) == 0 {
+			list = append(list, r)
+		}
+	}
+	if len(list) < min(leastRuns, len(all)) {
+		return all, false
+	}
+	return list, true
+}
+
 func newCell(f *results.File, workload, subject string, seed uint64) (results.Cell, error) {
 	c := results.Cell{Workload: workload, Subject: subject, Metrics: map[results.Metric]results.Estimate{}}
 	for _, r := range f.Runs {
-		if r.Workload == workload && r.Subject == subject && r.Failed != "" {
-			c.Failed++
-		}
-	}
-	c.Short = shortBlocks(f, workload, subject)
-	runs := counted(f, workload, subject)
-	var latencies []results.Latency
-	values := map[results.Metric][]float64{}
-	for block := 1; block <= f.Config.Blocks; block++ {
-		r := runs[block]
-		if r == nil {
-			continue
-		}
-		c.Blocks++
-		if r.Generator.Bound {
-			c.Bound++
-		}
-		latencies = append(latencies, r.Latency)
-		for _, m := range metrics {
-			if v, ok := m.of(r); ok {
-				values[m.name] = append(values[m.name], v)
+		if r.Workload == workload && r.Subject == subject {
+			if r.Failed != "" {
+				c.Failed++
+			}
+			if r.Short != "" {
+				c.Short++
 			}
 		}
 	}
-	for name, v := range values {
-		low, high := stats.Bootstrap(v, stats.Median, stats.Level, stats.DefaultResamples, rand.New(rand.NewPCG(seed, 0)))
-		c.Metrics[name] = results.Estimate{Value: stats.Median(v), Low: low, High: high}
+	runs := counted(f, workload, subject)
+	c.Blocks = len(runs)
+	for _, r := range runs {
+		if r.Generator.Bound {
+			c.Bound++
+		}
+	}
+	for _, m := range metrics {
+		list, enough := usable(runs, m.figure)
+		var values []float64
+		for _, r := range list {
+			if v, ok := m.of(r); ok {
+				values = append(values, v)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		if !enough && m.figure != "" && !slices.Contains(c.Disturbed, m.figure) {
+			c.Disturbed = append(c.Disturbed, m.figure)
+		}
+		low, high := stats.Bootstrap(values, stats.Median, stats.Level, stats.DefaultResamples, rand.New(rand.NewPCG(seed, 0)))
+		c.Metrics[m.name] = results.Estimate{Value: stats.Median(values), Low: low, High: high}
+	}
+	var latencies []results.Latency
+	list, _ := usable(runs, results.FigureLatency)
+	for _, r := range list {
+		latencies = append(latencies, r.Latency)
 	}
 	var err error
 	c.Latency, err = results.MergeLatency(latencies)
 	return c, err
-}
-
-// shortBlocks returns the number of blocks in which the subject did not reach the rate.
-// The last attempt at a block decides.
-func shortBlocks(f *results.File, workload, subject string) (n int) {
-	last := map[int]*results.Run{}
-	for i := range f.Runs {
-		r := &f.Runs[i]
-		if r.Workload == workload && r.Subject == subject && (last[r.Block] == nil || r.Attempt > last[r.Block].Attempt) {
-			last[r.Block] = r
-		}
-	}
-	for _, r := range last {
-		if r.Short != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // overFloor sets the cell's ratio to the floor. Like the ratio to the baseline it is taken
@@ -219,9 +232,13 @@ func overFloor(f *results.File, c *results.Cell, seed uint64) error {
 		if s.Role != roleFloor {
 			continue
 		}
-		logs, err := pair(f.Config.Blocks, metrics[0], counted(f, c.Workload, c.Subject), counted(f, c.Workload, s.Name))
+		p, err := pairsOf(c.Subject, metrics[0], counted(f, c.Workload, c.Subject), counted(f, c.Workload, s.Name))
 		if err != nil {
 			return err
+		}
+		logs := p.logs
+		if len(logs) == 0 {
+			logs = p.all
 		}
 		if len(logs) > 0 {
 			ratio := stats.Ratio(logs, seed)
@@ -229,85 +246,4 @@ func overFloor(f *results.File, c *results.Cell, seed uint64) error {
 		}
 	}
 	return nil
-}
-
-// compare compares every subject with the baseline in one metric.
-func compare(f *results.File, workload string, m metric, seed uint64) ([]results.Comparison, error) {
-	baseline := counted(f, workload, f.Config.Baseline)
-	var family []stats.Series
-	var twin []float64
-	var twinName string
-	for _, s := range f.Subjects {
-		logs, err := pair(f.Config.Blocks, m, counted(f, workload, s.Name), baseline)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name, err)
-		}
-		switch {
-		case s.Role == roleTwin:
-			twin, twinName = logs, s.Name
-		case s.Role != roleBaseline && len(logs) > 0:
-			family = append(family, stats.Series{Name: s.Name, LogRatios: logs})
-		}
-	}
-	if len(baseline) == 0 {
-		return nil, nil
-	}
-	aa, outcomes := stats.Family(twin, family, stats.Options{HigherIsBetter: m.higher, Seed: seed})
-	row := results.Comparison{Workload: workload, Baseline: f.Config.Baseline, Metric: m.name}
-	var rows []results.Comparison
-	if aa.Blocks > 0 {
-		rows = append(rows, twinRow(row, twinName, aa))
-	}
-	for _, o := range outcomes {
-		row := row
-		row.Subject, row.Blocks, row.Ratio = o.Name, o.Blocks, o.Ratio
-		row.P, row.PHolm, row.Floor = o.P, o.PHolm, o.Floor
-		row.Verdict, row.Reason = o.Verdict, o.Reason
-		if m.rate && (bound(counted(f, workload, o.Name)) || bound(baseline)) {
-			row.Verdict, row.Reason = results.NoVerdict, "the generator's core was saturated and the server's was not"
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// twinRow returns the A/A comparison. It is never reported as a difference: the others
-// have to exceed it.
-func twinRow(row results.Comparison, name string, aa stats.AA) results.Comparison {
-	row.Subject, row.Blocks, row.Ratio = name, aa.Blocks, aa.Ratio
-	row.P, row.PHolm, row.Floor = aa.P, aa.P, max(stats.MinFloor, aa.Spread)
-	row.Verdict = results.Equivalent
-	if !aa.Agrees && aa.Spread > stats.MinFloor {
-		row.Verdict = results.Inconclusive
-		row.Reason = fmt.Sprintf("the baseline differs from itself by up to %.1f %%: the noise floor covers it", 100*aa.Spread)
-	}
-	return row
-}
-
-// pair returns the log ratios of the blocks in which both sides were measured.
-func pair(blocks int, m metric, subject, baseline map[int]*results.Run) ([]float64, error) {
-	var a, b []float64
-	for block := 1; block <= blocks; block++ {
-		s, base := subject[block], baseline[block]
-		if s == nil || base == nil {
-			continue
-		}
-		x, ok := m.of(s)
-		y, also := m.of(base)
-		if ok && also && x > 0 && y > 0 {
-			a, b = append(a, x), append(b, y)
-		}
-	}
-	return stats.LogRatios(a, b)
-}
-
-// bound reports whether most of the runs were bound by the generator.
-func bound(runs map[int]*results.Run) bool {
-	n := 0
-	for _, r := range runs {
-		if r.Generator.Bound {
-			n++
-		}
-	}
-	return 2*n > len(runs)
 }

@@ -4,9 +4,13 @@
 //
 //	Plan        blocks of (workload, subject) in random order, from a seed
 //	 └ run      fresh server, fresh generator, one window
-//	    ├ gates checks that a run has to pass; an invalid block is run once more
+//	    ├ gates what disturbed it, and which figures that spoils
 //	    └ Run   the figures
+//	pairs       of a subject and the baseline, block by block, as far as they are usable
 //	conclude    cells, comparisons, the noise floor from the A/A twin
+//
+// A block is never run again. More are added while a workload has too few usable pairs in its main
+// metric and there is time.
 //
 // The baseline runs twice in every block, the second time as its twin. Differences
 // between the two are noise by construction: a smaller difference between subjects is

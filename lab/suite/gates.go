@@ -2,22 +2,17 @@ package suite
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/verdict"
 )
 
-// The limits of the validity gates.
-const (
-	// invalidLimit is the share of the counted runs that may fail a gate before the
-	// whole comparison is invalid.
-	invalidLimit = 0.10
-)
-
 // judge applies the gates to a measured run.
 func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error {
-	run.Gates = common(run)
+	run.Gates = common(run, run.Open != nil || w.stream)
 	if w.idle {
 		want := b.connections(w)
 		run.Gates = append(run.Gates, results.Gate{
@@ -47,51 +42,42 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 	return nil
 }
 
-// common returns the gates that apply to all workloads.
-func common(run *results.Run) []results.Gate {
+// common returns the gates that apply to all workloads. open says that the server does not set the
+// rate.
+func common(run *results.Run, open bool) []results.Gate {
 	g := &run.Generator
 	return append([]results.Gate{
 		verdict.Errors(verdict.Failures(run.Errors, run.Unanswered, run.Open), run.Errors),
 		verdict.Unanswered(run.Unanswered),
 		verdict.Steady(g.Steady, g.WarmupSeconds),
 		verdict.Steal(g.StealRatio, run.WindowSeconds),
-	}, verdict.Foreign(g.ForeignRatio, run.WindowSeconds, run.Open != nil)...)
+	}, verdict.Foreign(g.ForeignRatio, run.WindowSeconds, open)...)
 }
 
 // overall returns the gates of the whole comparison.
 func overall(f *results.File) []results.Gate {
-	var counted, invalid, failed, reruns int
+	var counted, failed int
 	for _, r := range f.Runs {
 		if r.Failed != "" {
 			failed++
 		}
 		if r.Counted {
 			counted++
-			if !r.Valid {
-				invalid++
-			}
-		}
-		if r.Attempt > 1 && r.Order == 1 {
-			reruns++
 		}
 	}
-	share := 0.0
-	if counted > 0 {
-		share = float64(invalid) / float64(counted)
-	}
+	wrong, disturbed := undecided(f)
 	return []results.Gate{
-		{
-			Name: "invalid", Passed: share <= invalidLimit, Value: share, Limit: invalidLimit,
-			Text: fmt.Sprintf("%d of %d runs failed a gate, even after their block was run again: %s",
-				invalid, counted, failedGates(f)),
-		},
 		{
 			Name: "measured", Passed: counted > 0, Value: float64(counted), Limit: 1,
 			Text: "no run was measured",
 		},
 		{
-			Name: "reruns", Passed: true, Value: float64(reruns),
-			Text: fmt.Sprintf("%d blocks were run again", reruns),
+			Name: "answers", Passed: len(wrong) == 0, Value: float64(len(wrong)),
+			Text: "too many runs had wrong or missing answers, or a generator that was late or full: " + strings.Join(wrong, "; "),
+		},
+		{
+			Name: "pairs", Passed: len(disturbed) == 0, Value: float64(len(disturbed)), Disturbance: true,
+			Text: "too few pairs of runs can be used to decide: " + strings.Join(disturbed, "; "),
 		},
 		{
 			Name: "failed", Passed: failed == 0, Value: float64(failed),
@@ -100,18 +86,43 @@ func overall(f *results.File) []results.Gate {
 	}
 }
 
-// failedGates lists the gates that counted runs failed, with counts.
-func failedGates(f *results.File) string {
-	counts := map[string]uint64{}
-	for _, r := range f.Runs {
-		if !r.Counted {
-			continue
-		}
-		for _, g := range r.Gates {
-			if !g.Passed {
-				counts[g.Name]++
+// undecided describes the workloads in whose main metric a subject has too few usable pairs: those
+// that lost them to wrong answers or the generator, and all others.
+func undecided(f *results.File) (wrong, disturbed []string) {
+	for _, w := range f.Workloads {
+		var few, invalid []string
+		most, needed := 0, 0
+		for _, c := range f.Comparisons {
+			if c.Workload != w.Name || c.Metric != w.LeadMetric() || decided(f, &c) {
+				continue
+			}
+			most, needed = max(most, c.Usable), max(needed, c.Needed)
+			if c.Invalid > c.Disturbed {
+				invalid = append(invalid, c.Subject)
+			} else {
+				few = append(few, c.Subject)
 			}
 		}
+		text := func(subjects []string) string {
+			return fmt.Sprintf("%s has %d of %d for %s", w.Name, most, needed, strings.Join(subjects, ", "))
+		}
+		if len(invalid) > 0 {
+			wrong = append(wrong, text(invalid))
+		}
+		if len(few) > 0 {
+			disturbed = append(disturbed, text(few))
+		}
 	}
-	return results.ErrorKinds(counts)
+	return wrong, disturbed
+}
+
+// decided reports whether a comparison has as many usable pairs as a verdict needs, or as were asked
+// for; or whether its subject has another result: it is the floor, too slow, or failed.
+func decided(f *results.File, c *results.Comparison) bool {
+	if c.Usable >= min(c.Needed, f.Config.Blocks) {
+		return true
+	}
+	i := slices.IndexFunc(f.Subjects, func(s results.Subject) bool { return s.Name == c.Subject })
+	k := slices.IndexFunc(f.Cells, func(o results.Cell) bool { return o.Workload == c.Workload && o.Subject == c.Subject })
+	return f.Subjects[i].Role == roleFloor || f.Cells[k].Failed > 0 || f.Cells[k].Short > 0 && f.Cells[k].Short >= f.Cells[k].Blocks
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
+			os.Exit(0)
+		case burnVerb:
+			burn(os.Stdin)
 			os.Exit(0)
 		case "bench-backends":
 			os.Exit(benchBackends())
@@ -112,6 +116,8 @@ func serve(flaw, addr string, sockets []string) int {
 		case flaw == "errors" && n > 20 && n%10 == 0:
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
 			return
+		case strings.HasPrefix(flaw, spinFlaw):
+			spin(flaw)
 		case flaw == "sleeps":
 			time.Sleep(100 * time.Millisecond)
 		case flaw == "slow":

@@ -152,7 +152,7 @@ func (b *bench) reference(w *workload) (first *Subject) {
 // measureCeiling measures the rate of one closed loop of w.
 func (b *bench) measureCeiling(ctx context.Context, s *Subject, w *workload) (*results.Ceiling, error) {
 	b.tell(Step{Phase: "ceiling", Subject: s.Name, Workload: w.name})
-	run, err := b.measure(ctx, step{workload: w, subject: s, attempt: 1})
+	run, err := b.measure(ctx, step{workload: w, subject: s})
 	switch {
 	case err != nil:
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
@@ -27,52 +26,6 @@ type step struct {
 	block, order int // count from 1
 	workload     *workload
 	subject      *Subject
-	attempt      int
-}
-
-// A round is one block of one workload: one run of every subject.
-type round struct {
-	block    int
-	workload *workload
-	steps    []step
-}
-
-// plan returns the rounds of the whole comparison: in every block every workload, in
-// every workload every subject that serves it, both in an order drawn from the seed.
-// Blocks are the outer loop, so that a drift of the machine affects all alike, and so
-// that the runs before an interruption can be compared.
-func plan(seed uint64, blocks int, loads []*workload, subjects []*Subject) []round {
-	rng := rand.New(rand.NewPCG(seed, 0x7265646c696e65))
-	var rounds []round
-	for block := 1; block <= blocks; block++ {
-		for _, i := range rng.Perm(len(loads)) {
-			rounds = append(rounds, newRound(rng, block, loads[i], subjects))
-		}
-	}
-	return rounds
-}
-
-func newRound(rng *rand.Rand, block int, w *workload, subjects []*Subject) round {
-	r := round{block: block, workload: w}
-	for _, i := range rng.Perm(len(subjects)) {
-		if subjects[i].serves(w) {
-			r.steps = append(r.steps, step{
-				block: block, order: len(r.steps) + 1, workload: w, subject: subjects[i], attempt: 1,
-			})
-		}
-	}
-	return r
-}
-
-// again returns the round for another attempt.
-func (r round) again() round {
-	steps := make([]step, len(r.steps))
-	for i, s := range r.steps {
-		s.attempt++
-		steps[i] = s
-	}
-	r.steps = steps
-	return r
 }
 
 // generate runs a generator process and returns its result. It passes each event except
@@ -101,10 +54,7 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 	run := results.Run{
 		ID:       fmt.Sprintf("%s/b%d/%s", s.workload.name, s.block, s.subject.label()),
 		Workload: s.workload.name, Subject: s.subject.label(),
-		Block: s.block, Order: s.order, Attempt: s.attempt, Started: time.Now(),
-	}
-	if s.attempt > 1 {
-		run.ID += fmt.Sprintf("#%d", s.attempt)
+		Block: s.block, Order: s.order, Started: time.Now(),
 	}
 	srv, err := b.startServer(ctx, s.subject, s.workload.secure != nil)
 	if err == nil {

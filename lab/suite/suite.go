@@ -26,7 +26,9 @@ type Config struct {
 	Connections    int
 	ConnectionsSet bool // Connections overrides the workloads' own numbers
 	Window, Warmup time.Duration
-	Blocks         int
+	Blocks         int           // more are added if disturbances leave too few usable pairs
+	Budget         time.Duration // for the runs, builds not included; 0: no limit
+	Margins        Margins       // of equivalences; nil: the default ones
 	Seed           uint64
 	ServerCPUs     []int
 	GeneratorCPUs  []int
@@ -37,7 +39,7 @@ type Config struct {
 	Go             []toolchain.Toolchain // that subjects are built with; none: the command go as it is
 	Notes          []string              // for the results
 
-	once bool // an invalid block is not run again
+	fixed bool // no blocks are added to Blocks
 }
 
 // SharedCPU returns the first CPU that server and generator share, if they share one.
@@ -59,7 +61,7 @@ type Progress func(Step)
 
 // Step is a step of a comparison.
 type Step struct {
-	Phase    string // build, check, run, rerun
+	Phase    string // build, check, plan, run
 	Subject  string // empty at the end of a phase
 	Workload string
 	Block    int
@@ -68,6 +70,7 @@ type Step struct {
 	Total    int           // runs planned
 	Left     time.Duration // estimate of the remaining time
 	Run      *results.Run  // the run that has just ended; nil if none has
+	Note     string        // of phase plan: a sentence about the time
 	Err      error         // why the subject is excluded, or does not serve the workload
 }
 
@@ -84,8 +87,9 @@ type bench struct {
 	services   []*service  // the running backends
 	credential *credential // of servers with TLS; nil: not made yet
 	file       *results.File
-	failures   map[string]int // consecutive failed runs, by subject
-	began      time.Time      // start of the first run
+	failures   map[string]int  // consecutive failed runs, by subject
+	foreseen   map[string]bool // workloads of which was said that the budget ends too early
+	began      time.Time       // start of the first run
 	done       int
 	total      int
 }
@@ -100,7 +104,7 @@ const givenUp = 2
 func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell Progress) (_ *results.File, err error) {
 	b := &bench{
 		cfg: cfg, guard: g, tell: tell,
-		answers: map[answerKey][]byte{}, failures: map[string]int{},
+		answers: map[answerKey][]byte{}, failures: map[string]int{}, foreseen: map[string]bool{},
 	}
 	if err := b.resolve(c); err != nil {
 		return nil, err
@@ -188,6 +192,7 @@ func (b *bench) header(root string) (*results.File, error) {
 		Machine: machine.Fingerprint(root),
 		Config: results.Config{
 			Mode: b.cfg.Mode, Baseline: b.cfg.Baseline, Blocks: b.cfg.Blocks, Connections: b.cfg.Connections,
+			BudgetSeconds: b.cfg.Budget.Seconds(), Margins: b.cfg.Margins,
 			WindowSeconds: b.cfg.Window.Seconds(), WarmupSeconds: b.cfg.Warmup.Seconds(), Seed: b.cfg.Seed,
 			ServerCPUs: b.cfg.ServerCPUs, GeneratorCPUs: b.cfg.GeneratorCPUs, Congestion: b.cfg.Congestion,
 			Changes: changes,
@@ -269,77 +274,6 @@ func (b *bench) exclude(s *Subject, err error) {
 		run.Failed, run.Stderr = se.Err.Error(), se.Stderr
 	}
 	b.file.Runs = append(b.file.Runs, run)
-}
-
-// run executes the plan. An invalid block is run once more.
-func (b *bench) run(ctx context.Context) error {
-	rounds := plan(b.cfg.Seed, b.cfg.Blocks, b.loads, b.subjects)
-	for _, r := range rounds {
-		b.total += len(r.steps)
-	}
-	b.began = time.Now()
-	for _, r := range rounds {
-		runs, err := b.round(ctx, r)
-		if err == nil && !b.cfg.once && slices.ContainsFunc(runs, func(r results.Run) bool { return r.Failed == "" && !r.Valid && r.Short == "" }) {
-			b.total += len(r.steps)
-			var again []results.Run
-			if again, err = b.round(ctx, r.again()); err == nil {
-				b.file.Runs = append(b.file.Runs, runs...)
-				runs = again
-			}
-		}
-		if err != nil {
-			b.file.Runs = append(b.file.Runs, runs...) // an unfinished block does not count
-			return err
-		}
-		for i := range runs {
-			runs[i].Counted = runs[i].Failed == "" && runs[i].Short == ""
-		}
-		b.file.Runs = append(b.file.Runs, runs...)
-	}
-	return nil
-}
-
-func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
-	var runs []results.Run
-	for _, s := range r.steps {
-		label := s.subject.label()
-		step := Step{
-			Phase: "run", Subject: label, Workload: r.workload.name,
-			Block: r.block, Blocks: b.cfg.Blocks, Done: b.done, Total: b.total, Left: b.left(),
-		}
-		if s.attempt > 1 {
-			step.Phase = "rerun"
-		}
-		if b.failures[label] >= givenUp {
-			b.done++
-			continue
-		}
-		b.tell(step)
-		run, err := b.measure(ctx, s)
-		if err != nil {
-			return runs, err
-		}
-		runs = append(runs, run)
-		b.done++
-		if run.Failed == "" {
-			b.failures[label] = 0
-		} else if b.failures[label]++; b.failures[label] == givenUp {
-			b.tell(Step{Phase: "run", Subject: label, Err: fmt.Errorf("excluded after %d consecutive failed runs", givenUp)})
-		}
-		step.Done, step.Left, step.Run = b.done, b.left(), &run
-		b.tell(step)
-	}
-	return runs, nil
-}
-
-// left estimates the time for the rest of the plan.
-func (b *bench) left() time.Duration {
-	if b.done == 0 {
-		const overhead = 200 * time.Millisecond // starting and ending both processes
-		return time.Duration(b.total) * (b.cfg.Warmup + b.cfg.Window + overhead)
-	}
-	return time.Since(b.began) / time.Duration(b.done) * time.Duration(b.total-b.done)
 }
 
 // close draws the conclusions from the runs so far.

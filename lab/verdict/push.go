@@ -40,7 +40,8 @@ func Push(h *spec.Subscribed) ([]results.Gate, error) {
 	if own.P99 != nil {
 		gates = append(gates, results.Gate{
 			Name: "publish lag", Passed: *own.P99 <= ownPublishLag, Value: *own.P99, Limit: ownPublishLag,
-			Text: fmt.Sprintf("the generator itself published late: p99 is %s, the limit is %s; its core is too busy with what subscribers receive", report.Micros(*own.P99, " "), report.Micros(ownPublishLag, " ")),
+			Text:   fmt.Sprintf("the generator itself published late: p99 is %s, the limit is %s; its core is too busy with what subscribers receive", report.Micros(*own.P99, " "), report.Micros(ownPublishLag, " ")),
+			Spoils: []results.Figure{results.FigureLatency},
 		})
 	}
 	return gates, nil

@@ -32,6 +32,12 @@ const (
 	pageName    = "report.html"
 
 	maxVersions = 16 // of --go
+
+	// quickBudget is the time that the runs of --quick may take.
+	quickBudget = 8 * time.Minute
+
+	// strictShare is the share of the runs that may fail a gate with --strict.
+	strictShare = 0.10
 )
 
 // benchFlags are the flags of redline bench.
@@ -42,7 +48,9 @@ type benchFlags struct {
 	serverCPUs, generatorCPUs string
 	shareCPUs                 bool
 	out                       string
-	allowInvalid              bool
+	allowInvalid, strict      bool
+	gates                     bool
+	margins                   string
 	versions                  []string
 }
 
@@ -58,7 +66,13 @@ func (b *benchFlags) command() *cobra.Command {
 Every subject is built, started as a separate process on one CPU, and loaded
 from another, block by block in random order. Each block measures the baseline
 twice: the difference between the two is the noise floor, and smaller differences
-are not reported as such. The results are a table, results.json and report.html.
+are not reported as such. Servers are equivalent when the whole interval of their
+ratio lies within --margin. The results are a table, results.json and report.html.
+
+What disturbs the machine is left out of the figures that it spoils: rates and
+latencies of runs in which the hypervisor or other processes took the CPUs, but
+not memory or allocations. Blocks are added until the main metric of each workload
+has enough undisturbed pairs, or the budget ends; none is measured again.
 
 To compare your own server, describe it in a subject file (YAML): docs/subjects.md
 has the format, the requests of each workload, and examples in four languages.
@@ -69,8 +83,9 @@ baseline. The results then have what the garbage collector did, read from the
 memory of the process. A version that is too old for the sources is left out,
 with the reason, and the exit code is 1.
 
-Exit codes: 0 success, 1 something could not be measured, 2 wrong usage, 4 the
-comparison is INVALID, 130 interrupted.`,
+Exit codes: 0 every main metric has a verdict or is inconclusive, 1 something could
+not be measured, 2 wrong usage, 4 a main metric has too few usable pairs (with
+--strict: a tenth of the runs failed a gate), 130 interrupted.`,
 		Example: `  redline bench
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
   redline bench --full --out results/full
@@ -89,15 +104,19 @@ comparison is INVALID, 130 interrupted.`,
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m, most of HTTP/2 and the open loops have their own defaults")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before the window; extended while the rate has a trend")
-	f.IntVar(&b.Blocks, "blocks", 10, "measurements of each subject")
+	f.IntVar(&b.Blocks, "blocks", 10, "measurements of each subject, at least; twice as many at most without a budget")
+	f.DurationVar(&b.Budget, "budget", 0, "end after this time, builds not included (default: 8m with --quick, otherwise none)")
+	f.StringVar(&b.margins, "margin", "", "`LIST` of margins within which servers are equivalent (default: cpu=5%,rate=5%,memory=5%,latency=10%)")
 	f.Uint64Var(&b.Seed, "seed", 0, "seed of the order and the confidence intervals (default: random, recorded)")
-	f.BoolVar(&b.quick, "quick", false, "short windows, three workloads: about seven minutes (the default)")
+	f.BoolVar(&b.quick, "quick", false, "short windows, three workloads, a budget of eight minutes (the default)")
 	f.BoolVar(&b.full, "full", false, "all workloads except those of partial load, sizes, TLS and backends, long windows: more than an hour")
 	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, such as 0-3,6 (default: the first one allowed)")
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
 	f.BoolVar(&b.shareCPUs, "share-cpus", false, "allow the generator to share a CPU with the subjects: for open loops far below the maximum rate")
 	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty: the system's default")
-	f.BoolVar(&b.allowInvalid, "allow-invalid", false, "do not exit with code 4 when the comparison is INVALID")
+	f.BoolVar(&b.allowInvalid, "allow-invalid", false, "do not exit with code 4")
+	f.BoolVar(&b.strict, "strict", false, "exit with code 4 when more than a tenth of the runs failed a gate, whatever it spoils")
+	f.BoolVar(&b.gates, "gates", false, "print the gates that runs failed")
 	f.StringVar(&b.out, "out", "", "`DIR` for results.json and report.html (default: results/DATE-TIME)")
 	return c
 }
@@ -124,7 +143,7 @@ func (b *benchFlags) run(c *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 
-	display := newDisplay(c.ErrOrStderr(), cli.ScreenOf(c, c.ErrOrStderr()))
+	display := newDisplay(c.ErrOrStderr(), cli.ScreenOf(c, c.ErrOrStderr()), b.gates)
 	file, runErr := suite.Bench(c.Context(), b.Config, catalogue, g, display.show)
 	display.end()
 	if file == nil {
@@ -133,7 +152,7 @@ func (b *benchFlags) run(c *cobra.Command) (err error) {
 	if err := b.save(c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()), file); err != nil {
 		return errors.Join(runErr, err)
 	}
-	return verdict(c.Context(), file, runErr, b.allowInvalid)
+	return b.verdict(c.Context(), file, runErr)
 }
 
 // save writes the results, then the page, and prints the table.
@@ -145,16 +164,16 @@ func (b *benchFlags) save(w io.Writer, s screen.Screen, f *results.File) error {
 	if err := cli.WritePage(page, func(w io.Writer) error { return report.HTML(w, f) }); err != nil {
 		return err
 	}
-	if err := report.Table(w, f, report.Terminal, s); err != nil {
+	if err := report.Table(w, f, report.Terminal, s, b.gates); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\nresults  %s\npage     %s\n", file, page)
 	return err
 }
 
-// verdict returns the exit code: interrupted, something not measured, comparison INVALID,
-// or nil for success.
-func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bool) error {
+// verdict returns the exit code: interrupted, something not measured, a main metric not decided, or
+// nil for success.
+func (b *benchFlags) verdict(ctx context.Context, f *results.File, runErr error) error {
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "redline: interrupted; what was measured so far is saved and marked partial")
@@ -165,10 +184,30 @@ func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bo
 		return cli.ExitCode(1) // the table lists it
 	case slices.ContainsFunc(f.Subjects, func(s results.Subject) bool { return s.LeftOut != "" }):
 		return cli.ExitCode(1) // a note says why
-	case !results.Valid(f.Gates) && !allowInvalid:
-		return cli.ExitCode(command.ExitInvalid) // the first line of the table says why
+	case b.allowInvalid:
+		return nil
+	case slices.ContainsFunc(f.Gates, func(g results.Gate) bool { return !g.Passed }):
+		return cli.ExitCode(command.ExitInvalid) // a line before the table says why
+	}
+	if share := failedShare(f); b.strict && share > strictShare {
+		fmt.Fprintf(os.Stderr, "redline: %.0f %% of the runs failed a gate, and --strict allows %.0f %%: --gates shows them\n", 100*share, 100*strictShare)
+		return cli.ExitCode(command.ExitInvalid)
 	}
 	return nil
+}
+
+// failedShare returns the share of the counted runs that failed a gate of any kind.
+func failedShare(f *results.File) float64 {
+	counted, failed := 0, 0
+	for _, r := range f.Runs {
+		if r.Counted {
+			counted++
+			if slices.ContainsFunc(r.Gates, func(g results.Gate) bool { return !g.Passed }) {
+				failed++
+			}
+		}
+	}
+	return float64(failed) / float64(max(counted, 1))
 }
 
 // resolve turns the flags into a configuration.
@@ -242,9 +281,10 @@ func (b *benchFlags) mode(changed func(string) bool) {
 	switch {
 	case quick:
 		b.Mode = "quick"
-		setUnless(changed("window"), &b.Window, 800*time.Millisecond)
-		setUnless(changed("warmup"), &b.Warmup, 400*time.Millisecond)
+		setUnless(changed("window"), &b.Window, 600*time.Millisecond)
+		setUnless(changed("warmup"), &b.Warmup, 300*time.Millisecond)
 		setUnless(changed("blocks"), &b.Blocks, 9)
+		setUnless(changed("budget"), &b.Budget, quickBudget)
 	case b.full:
 		b.Mode = "full"
 		setUnless(changed("workloads"), &b.Workloads, suite.Workloads())
@@ -270,7 +310,15 @@ func (b *benchFlags) check() error {
 			return fmt.Errorf("a %s is named twice in %v", x.what, x.list)
 		}
 	}
+	var err error
+	if b.Margins = suite.DefaultMargins(); b.margins != "" {
+		if b.Margins, err = suite.ParseMargins(b.margins); err != nil {
+			return fmt.Errorf("--margin %w", err)
+		}
+	}
 	switch {
+	case b.Budget < 0:
+		return fmt.Errorf("--budget %v: want a time, or 0 for no limit", b.Budget)
 	case b.quick && b.full:
 		return errors.New("--quick and --full: use one of the two")
 	case b.Connections < 1:

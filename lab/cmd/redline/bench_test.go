@@ -13,20 +13,29 @@ import (
 // TestBenchExitCodes checks the exit code of each outcome of a comparison.
 func TestBenchExitCodes(t *testing.T) {
 	broken := errors.New("broken")
+	undecided := cli.ExitCode(command.ExitInvalid)
+	stolen := results.Run{Counted: true, Valid: true, Gates: []results.Gate{{Name: "steal", Disturbance: true}}}
+	wrong := results.File{Gates: []results.Gate{{Name: "answers"}}}
+	few := results.File{Gates: []results.Gate{{Name: "pairs", Disturbance: true}}}
+	disturbed := results.File{Gates: []results.Gate{{Passed: true}}, Runs: []results.Run{stolen}}
 	for name, c := range map[string]struct {
 		file  results.File
 		err   error
-		allow bool
+		flags benchFlags
 		want  error
 	}{
-		"success":             {results.File{Gates: []results.Gate{{Passed: true}}}, nil, false, nil},
-		"invalid":             {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, false, cli.ExitCode(command.ExitInvalid)},
-		"invalid but allowed": {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, true, nil},
-		"a run failed":        {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, true, cli.ExitCode(1)},
-		"a version left out":  {results.File{Subjects: []results.Subject{{LeftOut: "too old"}}}, nil, true, cli.ExitCode(1)},
-		"broken off":          {results.File{}, broken, true, broken},
+		"success":                {results.File{Gates: []results.Gate{{Passed: true}}}, nil, benchFlags{}, nil},
+		"wrong answers":          {wrong, nil, benchFlags{}, undecided},
+		"too few pairs":          {few, nil, benchFlags{}, undecided},
+		"the same, allowed":      {few, nil, benchFlags{allowInvalid: true}, nil},
+		"decided when disturbed": {disturbed, nil, benchFlags{}, nil},
+		"the same, strict":       {disturbed, nil, benchFlags{strict: true}, undecided},
+		"undisturbed, strict":    {results.File{Runs: []results.Run{{Counted: true}}}, nil, benchFlags{strict: true}, nil},
+		"a run failed":           {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, benchFlags{allowInvalid: true}, cli.ExitCode(1)},
+		"a version left out":     {results.File{Subjects: []results.Subject{{LeftOut: "too old"}}}, nil, benchFlags{allowInvalid: true}, cli.ExitCode(1)},
+		"broken off":             {results.File{}, broken, benchFlags{}, broken},
 	} {
-		if err := verdict(t.Context(), &c.file, c.err, c.allow); err != c.want {
+		if err := c.flags.verdict(t.Context(), &c.file, c.err); err != c.want {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

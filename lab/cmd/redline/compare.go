@@ -14,9 +14,6 @@ import (
 	"github.com/redline-go/redline/lab/load/present"
 )
 
-// exitChanged is the exit code of a comparison with a broken limit.
-const exitChanged = 1
-
 // newCompare returns the command that compares two load runs.
 func newCompare() *cobra.Command {
 	var f compareFlags
@@ -31,8 +28,8 @@ in blocks because neighbouring slices are alike. A change of less than 2 % is ne
 reported as one. The interval does not include the variation between runs: make two
 runs of A and compare them first.
 
-Exit codes: 0 success, 1 a limit is broken, 2 wrong usage or runs with different
-settings, 4 a run is INVALID and there are limits, none of them broken.`,
+Exit codes: 0 success, 2 wrong usage or runs with different settings, 3 a limit is
+broken, 4 a run is INVALID and there are limits, none of them broken.`,
 		Example: `  redline load -d 30s --json before.json http://127.0.0.1:8080/
   redline load -d 30s --json after.json http://127.0.0.1:8080/
   redline compare before.json after.json
@@ -49,7 +46,7 @@ settings, 4 a run is INVALID and there are limits, none of them broken.`,
 		},
 		RunE: f.run,
 	}
-	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 1 when a change exceeds this `LIMIT`, such as 'p99<+10%,errors<+0'; may be repeated")
+	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 3 when a change exceeds this `LIMIT`, such as 'p99<+10%,errors<+0'; may be repeated")
 	c.Flags().StringVar(&f.percentiles, "percentiles", "", "`LIST` of those that are compared, as 50,75,99.9 (default: 50,90,95,99, and those of limits)")
 	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that have different settings, or are INVALID")
 	c.Flags().StringVar(&f.json, "json", "", "write the whole comparison as JSON to this `FILE`; - is standard output, instead of the text")
@@ -98,7 +95,7 @@ func (f *compareFlags) run(c *cobra.Command, args []string) error {
 	}
 	switch {
 	case !result.Kept():
-		return cli.ExitCode(exitChanged)
+		return cli.ExitCode(command.ExitBroken)
 	case len(limits) > 0 && !result.Valid() && !f.anyway:
 		return cli.ExitCode(command.ExitInvalid)
 	}

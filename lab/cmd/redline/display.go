@@ -14,16 +14,21 @@ import (
 // A display shows the progress of a comparison: one line that is rewritten on a terminal,
 // one line per block elsewhere.
 type display struct {
-	w    io.Writer
-	s    screen.Screen
-	last string
+	w     io.Writer
+	s     screen.Screen
+	gates bool // show each gate that a run fails; otherwise only those of wrong or missing answers
+	last  string
 }
 
-func newDisplay(w io.Writer, s screen.Screen) *display { return &display{w: w, s: s} }
+func newDisplay(w io.Writer, s screen.Screen, gates bool) *display {
+	return &display{w: w, s: s, gates: gates}
+}
 
 // show is a suite.Progress.
 func (d *display) show(s suite.Step) {
 	switch {
+	case s.Phase == "plan":
+		d.say(s.Note)
 	case s.Err != nil:
 		d.line(fmt.Sprintf("%s: %v", s.Subject, s.Err))
 	case s.Phase == "build" || s.Phase == "check":
@@ -31,11 +36,7 @@ func (d *display) show(s suite.Step) {
 	case s.Phase == "ceiling":
 		d.status("maximum rate of "+s.Subject, s.Workload, s.Done, s.Total)
 	case s.Run == nil:
-		stage := fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload)
-		if s.Phase == "rerun" {
-			stage += " again"
-		}
-		d.status(stage, s.Subject+"  "+left(s.Left), s.Done, s.Total)
+		d.status(fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload), s.Subject+"  "+left(s.Left), s.Done, s.Total)
 	case s.Run.Failed != "":
 		d.line(fmt.Sprintf("%s failed: %s", s.Run.ID, s.Run.Failed))
 		if s.Run.Stderr != "" {
@@ -43,13 +44,23 @@ func (d *display) show(s suite.Step) {
 		}
 	case s.Run.Short != "":
 		d.line(fmt.Sprintf("%s is excluded: %s", s.Run.ID, s.Run.Short))
-	case !s.Run.Valid:
+	default:
 		for _, g := range s.Run.Gates {
-			if !g.Passed {
+			switch {
+			case g.Passed || len(g.Spoils) > 0 && !d.gates:
+			case g.Disturbance:
+				d.line(fmt.Sprintf("%s was disturbed: %s", s.Run.ID, g.Text))
+			default:
 				d.line(fmt.Sprintf("%s is not valid: %s", s.Run.ID, g.Text))
 			}
 		}
 	}
+}
+
+// say prints a remark.
+func (d *display) say(text string) {
+	d.end()
+	fmt.Fprint(d.w, d.s.Paragraph("", "  ", text))
 }
 
 func left(t time.Duration) string {

@@ -1,8 +1,8 @@
 // Command redline measures HTTP servers: it loads them, compares them side by side,
 // shows what on the machine disturbs a measurement, and renders reports.
 //
-// Exit codes: 0 for success, 1 when something was not measured, 2 for wrong usage,
-// 130 when interrupted.
+// Exit codes: 0 for success, 1 when something was not measured, 2 for wrong usage, 3 when
+// what was asked for does not hold, 4 when that is not decided, 130 when interrupted.
 package main
 
 import (

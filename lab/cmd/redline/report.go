@@ -17,7 +17,7 @@ import (
 
 // newReport returns the command that renders a results file, or a load run, again.
 func newReport() *cobra.Command {
-	var markdown bool
+	var markdown, gates bool
 	var html, percentiles string
 	c := &cobra.Command{
 		Use:   "report FILE.json",
@@ -64,10 +64,11 @@ summary of a load.`,
 			if markdown {
 				format = report.Markdown
 			}
-			return report.Table(c.OutOrStdout(), f, format, cli.ScreenOf(c, c.OutOrStdout()))
+			return report.Table(c.OutOrStdout(), f, format, cli.ScreenOf(c, c.OutOrStdout()), gates)
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the table as Markdown")
+	c.Flags().BoolVar(&gates, "gates", false, "of a comparison: print the gates that runs failed")
 	c.Flags().StringVar(&percentiles, "percentiles", "", "of a load: `LIST` of those that tables show, as 50,75,95,99.95 (default: those of the run)")
 	c.Flags().StringVar(&html, "html", "", "write the page to this `FILE` instead of printing the text")
 	return c

@@ -27,11 +27,11 @@ func write(format string, f *results.File) error {
 	case "html":
 		return report.HTML(os.Stdout, f)
 	case "terminal":
-		return report.Table(os.Stdout, f, report.Terminal, screen.Screen{})
+		return report.Table(os.Stdout, f, report.Terminal, screen.Screen{}, false)
 	case "color":
-		return report.Table(os.Stdout, f, report.Terminal, screen.Screen{Color: true})
+		return report.Table(os.Stdout, f, report.Terminal, screen.Screen{Color: true}, false)
 	case "markdown":
-		return report.Table(os.Stdout, f, report.Markdown, screen.Screen{})
+		return report.Table(os.Stdout, f, report.Markdown, screen.Screen{}, false)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }

@@ -1,0 +1,120 @@
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// progressOf returns a bench that has measured the blocks of a file with one workload.
+func progressOf(t *testing.T, f *results.File, cfg Config) (b *bench, said *[]string) {
+	t.Helper()
+	all, said := workloads(), new([]string)
+	cfg.Blocks = f.Config.Blocks
+	return &bench{
+		cfg: cfg, file: f, loads: []*workload{&all[0]}, foreseen: map[string]bool{},
+		tell: func(s Step) { *said = append(*said, s.Note) },
+	}, said
+}
+
+// TestBlocksAreAdded adds a block only if the main metric lacks usable pairs and the machine was
+// disturbed.
+func TestBlocksAreAdded(t *testing.T) {
+	spoil := func(gate, lead string) *results.File {
+		f := measured(t, 1, func(r *results.Run) {
+			if r.Subject == "other" && r.Block <= 5 {
+				r.Gates = []results.Gate{failing(gate, false)}
+			}
+		})
+		f.Workloads[0].Lead = results.Metric(lead)
+		return f
+	}
+	rate, budget := string(results.MetricRate), Config{Budget: time.Minute}
+	for name, c := range map[string]struct {
+		file   *results.File
+		cfg    Config
+		blocks int
+		want   bool
+	}{
+		"not all blocks are measured":   {spoil("steal", ""), Config{}, 8, true},
+		"CPU is not spoilt":             {spoil("steal", ""), Config{}, 9, false},
+		"the rate is spoilt":            {spoil("steal", rate), Config{}, 9, true},
+		"twice as many without budget":  {spoil("steal", rate), Config{}, 18, false},
+		"more with a budget":            {spoil("steal", rate), budget, 18, true},
+		"wrong answers remain wrong":    {spoil("errors", ""), budget, 9, false},
+		"the number of blocks is fixed": {spoil("steal", rate), Config{fixed: true}, 9, false},
+	} {
+		b, _ := progressOf(t, c.file, c.cfg)
+		if got := b.wanting(c.blocks); (len(got) > 0) != c.want {
+			t.Errorf("%s: %d workloads want a block after %d", name, len(got), c.blocks)
+		}
+	}
+}
+
+// TestForesee says early, and once, that the budget is too short.
+func TestForesee(t *testing.T) {
+	f := measured(t, 1, func(r *results.Run) {
+		if r.Subject == "other" && r.Block > 1 {
+			r.Gates = []results.Gate{failing("steal", false)}
+		}
+	})
+	f.Workloads[0].Lead = results.MetricRate
+	b, said := progressOf(t, f, Config{Budget: time.Hour})
+	b.began = time.Now().Add(-30 * time.Minute)
+	b.foresee(9)
+	b.foresee(9)
+	want := "plaintext: 1 of the pairs of 9 blocks can be used; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
+	if len(*said) != 1 || (*said)[0] != want {
+		t.Errorf("said %q, want %q", *said, want)
+	}
+	f.Workloads[0].Lead = results.MetricRSS
+	b, said = progressOf(t, f, Config{Budget: time.Hour})
+	b.began = time.Now().Add(-30 * time.Minute)
+	if b.foresee(9); len(*said) != 0 {
+		t.Errorf("said %q of memory, which nothing spoils", *said)
+	}
+}
+
+func TestAnnounce(t *testing.T) {
+	f := measured(t, 1, func(*results.Run) {})
+	for budget, want := range map[time.Duration]string{
+		0:                "9 blocks of 4 runs: about 36s",
+		time.Minute:      "9 blocks of 4 runs: about 36s, within the budget of 1m0s",
+		20 * time.Second: "9 blocks of 4 runs: about 36s; the budget of 20s ends before: about 5 blocks fit",
+	} {
+		b, said := progressOf(t, f, Config{Budget: budget, Window: 500 * time.Millisecond, Warmup: 250 * time.Millisecond})
+		b.total = 36
+		if b.announce(); len(*said) != 1 || (*said)[0] != want {
+			t.Errorf("%v: %q, want %q", budget, *said, want)
+		}
+	}
+}
+
+// TestBudgetEndsIt ends a comparison in time: an unfinished block does not count, and the end is
+// recorded.
+func TestBudgetEndsIt(t *testing.T) {
+	once(t)
+	cfg := configOf(t, "good", "slow")
+	cfg.Blocks, cfg.Budget = 1000, 3*time.Second
+	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good", "slow"), nil)
+	if err != nil || f.Partial != "" {
+		t.Fatalf("err %v, partial %q", err, f.Partial)
+	}
+	if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "the budget of 3s ended in block ") }) {
+		t.Errorf("notes %q", f.Notes)
+	}
+	blocks := map[int]int{}
+	for _, r := range f.Runs {
+		if r.Counted {
+			blocks[r.Block]++
+		}
+	}
+	for block, n := range blocks {
+		if n != 3 {
+			t.Errorf("block %d counts with %d of 3 runs", block, n)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// A round is one block of one workload: one run of every subject.
+type round struct {
+	block    int
+	workload *workload
+	steps    []step
+}
+
+// A plan yields the rounds of a comparison: in every block its workloads, in every workload every
+// subject that serves it, both in an order drawn from the seed. Blocks are the outer loop, so that
+// a drift of the machine affects all alike, and so that the runs before an interruption, or before
+// the end of the time, can be compared.
+type plan struct {
+	rng      *rand.Rand
+	subjects []*Subject
+	block    int
+}
+
+func newPlan(seed uint64, subjects []*Subject) *plan {
+	return &plan{rng: rand.New(rand.NewPCG(seed, 0x7265646c696e65)), subjects: subjects}
+}
+
+// next returns the rounds of the next block.
+func (p *plan) next(loads []*workload) []round {
+	p.block++
+	var rounds []round
+	for _, i := range p.rng.Perm(len(loads)) {
+		r := round{block: p.block, workload: loads[i]}
+		for _, k := range p.rng.Perm(len(p.subjects)) {
+			if s := p.subjects[k]; s.serves(r.workload) {
+				r.steps = append(r.steps, step{block: p.block, order: len(r.steps) + 1, workload: r.workload, subject: s})
+			}
+		}
+		rounds = append(rounds, r)
+	}
+	return rounds
+}
+
+const (
+	// startTime is what starting and ending both processes of a run takes, as long as nothing is
+	// known.
+	startTime = 250 * time.Millisecond
+
+	// mostBlocks limits the blocks without a budget, as a multiple of those that are asked for:
+	// where the machine is disturbed so much, more of them do not help.
+	mostBlocks = 2
+)
+
+// errBudget ends a comparison whose time is over.
+var errBudget = errors.New("the time is over")
+
+// run measures block after block, until the main metric of every workload has enough usable pairs,
+// or the time is over. No block is measured again: what a disturbance spoilt is left out of the
+// metrics that it spoils, and more blocks are added for the workloads that need them.
+func (b *bench) run(ctx context.Context) error {
+	p := newPlan(b.cfg.Seed, b.subjects)
+	for _, w := range b.loads {
+		b.total += b.cfg.Blocks * b.served(w)
+	}
+	b.began = time.Now()
+	b.announce()
+	for loads := b.loads; len(loads) > 0; loads = b.wanting(p.block) {
+		for _, r := range p.next(loads) {
+			runs, err := b.round(ctx, r)
+			for i := range runs {
+				runs[i].Counted = err == nil && runs[i].Failed == "" && runs[i].Short == "" // an unfinished block does not count
+			}
+			b.file.Runs = append(b.file.Runs, runs...)
+			if errors.Is(err, errBudget) {
+				b.note(fmt.Sprintf("the budget of %v ended in block %d", b.cfg.Budget, r.block))
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		b.foresee(p.block)
+	}
+	return nil
+}
+
+// served returns the number of subjects, the twin included, that serve a workload.
+func (b *bench) served(w *workload) (n int) {
+	for _, s := range b.subjects {
+		if s.serves(w) {
+			n++
+		}
+	}
+	return n
+}
+
+// wanting returns the workloads that need another block after so many.
+func (b *bench) wanting(blocks int) []*workload {
+	switch {
+	case blocks < b.cfg.Blocks:
+		return b.loads
+	case b.cfg.fixed || b.cfg.Budget == 0 && blocks >= mostBlocks*b.cfg.Blocks:
+		return nil
+	}
+	var loads []*workload
+	for _, w := range b.loads {
+		if usable, needed, disturbed := b.progress(w); disturbed && usable < needed {
+			loads = append(loads, w)
+			b.total += b.served(w)
+		}
+	}
+	return loads
+}
+
+// progress returns how many pairs of a workload's main metric can be used for every subject, and
+// how many are needed. disturbed says that pairs were left out because the machine was disturbed:
+// only then more blocks can help.
+func (b *bench) progress(w *workload) (usable, needed int, disturbed bool) {
+	i := slices.IndexFunc(b.file.Workloads, func(o results.Workload) bool { return o.Name == w.name })
+	load := &b.file.Workloads[i]
+	m := metrics[slices.IndexFunc(metrics, func(m metric) bool { return m.name == load.LeadMetric() })]
+	g, err := newFamily(b.file, load, m)
+	if err != nil || g.twin == nil {
+		return 0, 0, false // conclude reports the error
+	}
+	usable, needed = len(g.twin.logs), min(g.needed(), b.cfg.Blocks)
+	disturbed = g.twin.left > 0
+	for _, p := range g.subjects {
+		if p.name == floorName {
+			continue
+		}
+		usable, disturbed = min(usable, len(p.logs)), disturbed || p.left > 0
+	}
+	return usable, needed, disturbed
+}
+
+// announce says how long the runs will take, and what the budget is too short for.
+func (b *bench) announce() {
+	text := fmt.Sprintf("%d blocks of %d runs: about %v", b.cfg.Blocks, b.total/b.cfg.Blocks, b.left().Round(time.Second))
+	switch {
+	case b.cfg.Budget == 0:
+	case b.left() > b.cfg.Budget:
+		text += fmt.Sprintf("; the budget of %v ends before: about %d blocks fit", b.cfg.Budget, int(b.cfg.Budget*time.Duration(b.cfg.Blocks)/b.left()))
+	default:
+		text += fmt.Sprintf(", within the budget of %v", b.cfg.Budget)
+	}
+	b.tell(Step{Phase: "plan", Note: text})
+}
+
+// foresee says, once for each workload, if the budget will end before its main metric can be
+// decided, at the pace so far and with as many disturbances.
+func (b *bench) foresee(blocks int) {
+	if b.cfg.Budget == 0 || blocks < 2 {
+		return
+	}
+	fit := float64(blocks) * float64(b.cfg.Budget) / float64(time.Since(b.began))
+	for _, w := range b.loads {
+		usable, needed, _ := b.progress(w)
+		expected := int(float64(usable) / float64(blocks) * fit)
+		if b.foreseen[w.name] || expected >= needed {
+			continue
+		}
+		b.foreseen[w.name] = true
+		b.tell(Step{Phase: "plan", Note: fmt.Sprintf("%s: %d of the pairs of %d blocks can be used; the budget of %v will probably end with about %d, and %d are needed",
+			w.name, usable, blocks, b.cfg.Budget, expected, needed)})
+	}
+}
+
+// note records a remark on the comparison, and shows it.
+func (b *bench) note(text string) {
+	b.file.Notes = append(b.file.Notes, text)
+	b.tell(Step{Phase: "plan", Note: text})
+}
+
+// round runs one block of one workload. It returns errBudget, and what has run, if the time ends
+// before the block does.
+func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
+	var runs []results.Run
+	for _, s := range r.steps {
+		label := s.subject.label()
+		step := Step{
+			Phase: "run", Subject: label, Workload: r.workload.name,
+			Block: r.block, Blocks: max(b.cfg.Blocks, r.block), Done: b.done, Total: b.total, Left: b.left(),
+		}
+		if b.failures[label] >= givenUp {
+			b.done++
+			continue
+		}
+		if b.cfg.Budget > 0 && time.Since(b.began)+b.pace()*time.Duration(len(r.steps)-len(runs)) > b.cfg.Budget {
+			return runs, errBudget
+		}
+		b.tell(step)
+		run, err := b.measure(ctx, s)
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, run)
+		b.done++
+		if run.Failed == "" {
+			b.failures[label] = 0
+		} else if b.failures[label]++; b.failures[label] == givenUp {
+			b.tell(Step{Phase: "run", Subject: label, Err: fmt.Errorf("excluded after %d consecutive failed runs", givenUp)})
+		}
+		step.Done, step.Left, step.Run = b.done, b.left(), &run
+		b.tell(step)
+	}
+	return runs, nil
+}
+
+// pace returns how long a run takes.
+func (b *bench) pace() time.Duration {
+	if b.done == 0 {
+		return b.cfg.Warmup + b.cfg.Window + startTime
+	}
+	return time.Since(b.began) / time.Duration(b.done)
+}
+
+// left estimates the time for the rest of the plan.
+func (b *bench) left() time.Duration { return b.pace() * time.Duration(b.total-b.done) }
