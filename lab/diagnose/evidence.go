@@ -110,6 +110,7 @@ type Load struct {
 	TLS         *TLS      `json:"tls,omitempty"`
 	Generator   Generator `json:"generator"`
 
+	Shared  *Shared        `json:"shared,omitempty"`
 	Kernel  *Kernel        `json:"kernel,omitempty"`
 	Watch   watch.Summary  `json:"watch"`             // of the window
 	Samples []watch.Sample `json:"samples,omitempty"` // of the window, each 200 ms
@@ -145,10 +146,30 @@ type TLS struct {
 
 // Generator says whether the generator was the limit.
 type Generator struct {
-	CPU     float64 `json:"cpu"`     // share of its CPUs that it used
-	Foreign float64 `json:"foreign"` // share of the CPUs of both sides that other processes used: backends, or a disturbance
-	Valid   bool    `json:"valid"`
-	Why     string  `json:"why,omitempty"` // the first gate that failed
+	CPU     float64  `json:"cpu"`     // share of its CPUs that it used
+	Foreign float64  `json:"foreign"` // share of the CPUs of both sides that other processes used: backends, or a disturbance
+	Stolen  float64  `json:"stolen"`  // share of the CPUs of both sides that the hypervisor took
+	Valid   bool     `json:"valid"`
+	Why     string   `json:"why,omitempty"`   // the first gate that failed, and not by a disturbance
+	Notes   []string `json:"notes,omitempty"` // other disturbances than foreign and stolen CPU time
+}
+
+// Shared is how the CPUs were shared with others in the window.
+type Shared struct {
+	CPUs     int      `json:"cpus"`            // that server and generator may use
+	Others   float64  `json:"others"`          // that processes used which belong to nothing here, in CPUs
+	Names    []string `json:"names,omitempty"` // of those that used most, with the CPUs
+	Backends float64  `json:"backends"`        // that processes used to which the server connects, in CPUs
+	Delay    float64  `json:"delay"`           // seconds each second that the server's threads could run and had no CPU, summed over threads
+}
+
+// Taken returns the share of the CPUs that others took: processes that belong to nothing here, and
+// the hypervisor.
+func (l *Load) Taken() (others, stolen float64) {
+	if l.Shared != nil && l.Shared.CPUs > 0 {
+		others = min(l.Shared.Others/float64(l.Shared.CPUs), l.Generator.Foreign)
+	}
+	return others, l.Generator.Stolen
 }
 
 // Kernel is what eBPF counted for the server in the window.

@@ -21,6 +21,9 @@ func Markdown(w io.Writer, r *diagnose.Report) error {
 		fmt.Fprintf(&b, "**PARTIAL**: %s\n\n", plain(r.Partial))
 	}
 	b.WriteString(plain(r.Verdict) + "\n\n")
+	if r.Disturbed != "" {
+		fmt.Fprintf(&b, "**DISTURBED**: %s\n\n", plain(r.Disturbed))
+	}
 	for i := range r.Causes {
 		markCause(&b, i+1, &r.Causes[i])
 	}

@@ -28,6 +28,9 @@ func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 		b.WriteString(on.Paint(screen.Bad, on.Paragraph("PARTIAL: ", "  ", report.Line(r.Partial))))
 	}
 	b.WriteString(on.Paragraph("", "", r.Verdict))
+	if r.Disturbed != "" {
+		b.WriteString(on.Paint(screen.Bad, on.Paragraph("DISTURBED: ", "  ", report.Line(r.Disturbed))))
+	}
 	b.WriteString("\n")
 	for i := range r.Causes {
 		if i >= shownCauses {

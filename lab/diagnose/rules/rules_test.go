@@ -90,6 +90,18 @@ func TestHealthy(t *testing.T) {
 		"computes": func(p patient) patient {
 			return p.busy().cpu(0.5, under("main.rate", "main.(*shop).show")...)
 		},
+		"its backends use the CPU": func(p patient) patient {
+			p.knee().Generator.Foreign, p.knee().Shared = 0.5, &diagnose.Shared{CPUs: 2, Backends: 1, Delay: 0.3}
+			return p
+		},
+		"others compute on other CPUs": func(p patient) patient {
+			p.knee().Shared = &diagnose.Shared{CPUs: 2, Others: 5, Delay: 0.3}
+			return p
+		},
+		"a generator that is not full": func(p patient) patient {
+			p.knee().Generator = diagnose.Generator{CPU: 0.049, Why: "the generator itself was late"}
+			return p
+		},
 		"static files": func(p patient) patient {
 			return p.cpu(0.4, under("copy_page_to_iter", "vfs_read", "syscall.read", "os.(*File).Read", "io.Copy", "net/http.serveContent", "main.(*shop).file")...).
 				wall(0.45, "syscall", "", under("syscall.read", "os.(*File).Read", "io.Copy", "net/http.serveContent", "main.(*shop).file")...)

@@ -318,6 +318,21 @@ var sickLimits = []sick{
 		},
 	},
 	{
+		id: "cpu-shared", name: "others compute", low: 0.4, high: 0.7,
+		make: func(p patient) patient {
+			p.knee().Generator.Foreign, p.knee().Cores = 0.62, 0.5
+			p.knee().Shared = &diagnose.Shared{CPUs: 2, Others: 1.24, Delay: 1.8, Names: []string{"render 1.20"}}
+			return p
+		},
+	},
+	{
+		id: "cpu-shared", name: "the hypervisor", low: 0.2, high: 0.4,
+		make: func(p patient) patient {
+			p.knee().Generator.Stolen, p.knee().Shared = 0.3, &diagnose.Shared{CPUs: 2, Delay: 0.01}
+			return p.busy()
+		},
+	},
+	{
 		id: "generator-limit", name: "its CPU", low: 0.3, high: 0.6,
 		make: func(p patient) patient {
 			p.knee().Generator = diagnose.Generator{CPU: 0.99, Why: "generator CPU"}
