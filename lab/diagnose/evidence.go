@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redline-go/redline/lab/stats"
 	"github.com/redline-go/redline/lab/watch"
@@ -157,8 +156,7 @@ type Generator struct {
 // Shared is how the CPUs were shared with others in the window.
 type Shared struct {
 	CPUs     int      `json:"cpus"`            // that server and generator may use
-	Others   float64  `json:"others"`          // that processes used which belong to nothing here, in CPUs
-	Names    []string `json:"names,omitempty"` // of those that used most, with the CPUs
+	Names    []string `json:"names,omitempty"` // of processes that belong to nothing here and used most, with the CPUs
 	Backends float64  `json:"backends"`        // that processes used to which the server connects, in CPUs
 	Delay    float64  `json:"delay"`           // seconds each second that the server's threads could run and had no CPU, summed over threads
 }
@@ -167,7 +165,7 @@ type Shared struct {
 // the hypervisor.
 func (l *Load) Taken() (others, stolen float64) {
 	if l.Shared != nil && l.Shared.CPUs > 0 {
-		others = min(l.Shared.Others/float64(l.Shared.CPUs), l.Generator.Foreign)
+		others = max(l.Generator.Foreign-l.Shared.Backends/float64(l.Shared.CPUs), 0)
 	}
 	return others, l.Generator.Stolen
 }
@@ -209,15 +207,6 @@ type Peer struct {
 
 // Delay is a distribution, in seconds.
 type Delay struct{ Mean, P50, P99 float64 }
-
-// Rest is the server before the load and after it, at rest.
-type Rest struct {
-	After   time.Duration      `json:"after"` // time from the end of the load to the last reading
-	Answers float64            `json:"answers"`
-	Before  map[string]float64 `json:"before"` // figures of the watch
-	Later   map[string]float64 `json:"later"`
-	Wall    *Stacks            `json:"wall,omitempty"` // goroutines that are left, after the load
-}
 
 // Slim returns the evidence without samples and stacks, which are large.
 func (e *Evidence) Slim() Evidence {

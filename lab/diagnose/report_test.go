@@ -44,7 +44,7 @@ func TestConclude(t *testing.T) {
 		{
 			name: "shared", disturbed: "other processes took 40 % and the hypervisor took 3 % of the CPUs' time",
 			spoil: func(_ *Report, k *Load) {
-				k.Generator.Foreign, k.Generator.Stolen, k.Shared = 0.6, 0.03, &Shared{CPUs: 2, Others: 0.8, Backends: 0.4}
+				k.Generator.Foreign, k.Generator.Stolen, k.Shared = 0.6, 0.03, &Shared{CPUs: 2, Backends: 0.4}
 			},
 		},
 		{name: "not steady", spoil: func(_ *Report, k *Load) { k.Generator.Notes = []string{"the rate still had a trend"} }, doubts: 1},

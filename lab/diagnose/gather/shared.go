@@ -22,6 +22,7 @@ type Sharing struct {
 	server []int
 	cpus   int // of server and generator
 	used   map[int]usage
+	ours   map[int]bool // processes of the server and of the command, in the window
 }
 
 // usage is what one process used in the window, in CPUs.
@@ -59,7 +60,7 @@ func (p *Sharing) Window(ctx context.Context, d time.Duration, l *diagnose.Load)
 		return err
 	}
 	seconds := time.Since(began).Seconds()
-	p.used = used(before, after, seconds)
+	p.used, p.ours = used(before, after, seconds), within(after, append([]int{os.Getpid()}, p.server...))
 	l.Shared = &diagnose.Shared{CPUs: p.cpus, Delay: delayed(waited, still) / seconds}
 	return nil
 }
@@ -100,7 +101,24 @@ func (p *Sharing) read() (map[int]procfs.Stat, map[int]time.Duration, error) {
 // Go supports.
 const clockTick = 0.01
 
-// used returns what each process used between two readings.
+// within returns processes and their descendants.
+func within(all map[int]procfs.Stat, roots []int) map[int]bool {
+	in := map[int]bool{}
+	for _, pid := range roots {
+		in[pid] = true
+	}
+	for grown := true; grown; {
+		grown = false
+		for pid, s := range all {
+			if in[s.Parent] && !in[pid] {
+				in[pid], grown = true, true
+			}
+		}
+	}
+	return in
+}
+
+// used returns what each process used between two readings. What has ended meanwhile is missing.
 func used(before, after map[int]procfs.Stat, seconds float64) map[int]usage {
 	out := map[int]usage{}
 	for pid, now := range after {
@@ -109,9 +127,6 @@ func used(before, after map[int]procfs.Stat, seconds float64) map[int]usage {
 			then = procfs.Stat{}
 		}
 		ticks := now.Ticks - min(now.Ticks, then.Ticks)
-		if ok { // children that have ended since
-			ticks += now.Children - min(now.Children, then.Children)
-		}
 		if ticks > 0 {
 			out[pid] = usage{now.Comm, float64(ticks) * clockTick / seconds}
 		}
@@ -134,15 +149,12 @@ const mostNames = 3
 // leastNamed is the part of a CPU from which a process is named.
 const leastNamed = 0.02
 
-// Conclude divides what the others used, when it is known to which servers this one connects.
+// Conclude names those who used most, when it is known to which servers this one connects.
 func (p *Sharing) Conclude(l *diagnose.Load) error {
 	if l.Shared == nil {
 		return nil
 	}
-	ours, backends := map[int]bool{}, map[int]bool{}
-	for _, pid := range append(probe.Tree(os.Getpid()), p.server...) {
-		ours[pid] = true
-	}
+	backends := map[int]bool{}
 	if l.Kernel != nil {
 		for _, peer := range l.Kernel.Peers {
 			pids, err := listeners(peer.Addr)
@@ -151,7 +163,7 @@ func (p *Sharing) Conclude(l *diagnose.Load) error {
 			}
 			for _, pid := range pids {
 				for _, one := range probe.Tree(pid) {
-					backends[one] = !ours[one]
+					backends[one] = true
 				}
 			}
 		}
@@ -159,11 +171,10 @@ func (p *Sharing) Conclude(l *diagnose.Load) error {
 	var others []usage
 	for pid, u := range p.used {
 		switch {
-		case ours[pid]:
+		case p.ours[pid]:
 		case backends[pid]:
 			l.Shared.Backends += u.cpus
 		default:
-			l.Shared.Others += u.cpus
 			others = append(others, u)
 		}
 	}

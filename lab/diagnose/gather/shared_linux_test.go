@@ -12,11 +12,14 @@ import (
 
 // What a process used before the window does not count, nor what another one with its number did.
 func TestUsed(t *testing.T) {
-	before := map[int]procfs.Stat{1: {Ticks: 100, Children: 10}, 2: {Ticks: 50, Start: 1}, 4: {Ticks: 9}}
+	before := map[int]procfs.Stat{1: {Ticks: 100}, 2: {Ticks: 50, Start: 1}, 4: {Ticks: 9}}
 	after := map[int]procfs.Stat{1: {Comm: "a", Ticks: 200, Children: 30}, 2: {Comm: "b", Ticks: 40, Start: 9}, 3: {Comm: "c", Ticks: 20, Children: 5}, 4: {Ticks: 9}}
 	got := used(before, after, 2)
-	if len(got) != 3 || got[1] != (usage{"a", 0.6}) || got[2] != (usage{"b", 0.2}) || got[3] != (usage{"c", 0.1}) {
+	if len(got) != 3 || got[1] != (usage{"a", 0.5}) || got[2] != (usage{"b", 0.2}) || got[3] != (usage{"c", 0.1}) {
 		t.Errorf("%+v", got)
+	}
+	if in := within(map[int]procfs.Stat{2: {Parent: 1}, 3: {Parent: 2}, 4: {Parent: 9}}, []int{1}); len(in) != 3 || in[4] {
+		t.Errorf("%v", in)
 	}
 	if d := delayed(map[int]time.Duration{1: time.Second, 2: time.Second}, map[int]time.Duration{1: 3 * time.Second, 3: time.Second}); d != 3 {
 		t.Error(d)
@@ -34,7 +37,7 @@ func TestSharing(t *testing.T) {
 	if err := p.Conclude(l); err != nil {
 		t.Fatal(err)
 	}
-	if s := l.Shared; s == nil || s.CPUs < 2 || s.Others != 0.51 || s.Backends != 0 || len(s.Names) != 1 || s.Names[0] != "loud 0.50" {
+	if s := l.Shared; s == nil || s.CPUs < 2 || s.Backends != 0 || len(s.Names) != 1 || s.Names[0] != "loud 0.50" {
 		t.Errorf("%+v", s)
 	}
 	done, stop := context.WithCancel(context.Background())

@@ -116,6 +116,12 @@ func (p patient) rest(name string, before, later float64) patient {
 	return p
 }
 
+// again sets what a second load left, when so many collections had ended since the first.
+func (p patient) again(collections, answers float64, name string, left float64) patient {
+	p.Rest.Collections, p.Rest.Again = collections, &diagnose.Again{Answers: answers, Left: map[string]float64{name: left}}
+	return p
+}
+
 // below adds the lowest load.
 func (p patient) below(l diagnose.Load) patient {
 	l.Name = diagnose.Low

@@ -188,7 +188,10 @@ func (g generator) evidence() *diagnose.Evidence {
 		e.Loads = append(e.Loads, l)
 	}
 	if g.rng.IntN(2) == 0 {
-		e.Rest = &diagnose.Rest{Answers: g.number(), Before: g.figures(), Later: g.figures(), Wall: g.stacks()}
+		e.Rest = &diagnose.Rest{Answers: g.number(), Before: g.figures(), Later: g.figures(), Wall: g.stacks(), Collections: g.number()}
+		if g.rng.IntN(2) == 0 {
+			e.Rest.Again = &diagnose.Again{Answers: g.number(), Left: g.figures()}
+		}
 	}
 	return e
 }

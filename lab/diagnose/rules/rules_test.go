@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/diagnose"
-	"github.com/redline-go/redline/lab/watch"
 )
 
 // A case is a sick server.
@@ -94,10 +93,6 @@ func TestHealthy(t *testing.T) {
 			p.knee().Generator.Foreign, p.knee().Shared = 0.5, &diagnose.Shared{CPUs: 2, Backends: 1, Delay: 0.3}
 			return p
 		},
-		"others compute on other CPUs": func(p patient) patient {
-			p.knee().Shared = &diagnose.Shared{CPUs: 2, Others: 5, Delay: 0.3}
-			return p
-		},
 		"a generator that is not full": func(p patient) patient {
 			p.knee().Generator = diagnose.Generator{CPU: 0.049, Why: "the generator itself was late"}
 			return p
@@ -107,10 +102,16 @@ func TestHealthy(t *testing.T) {
 				wall(0.45, "syscall", "", under("syscall.read", "os.(*File).Read", "io.Copy", "net/http.serveContent", "main.(*shop).file")...)
 		},
 		"a heap that was filled once": func(p patient) patient {
-			for range 20 {
-				p.knee().Samples = append(p.knee().Samples, watch.Sample{Values: map[string]float64{"heap_live_bytes": 60 << 20, "rss_bytes": 100 << 20}})
-			}
-			return p.rest("heap_live_bytes", 4<<20, 60<<20)
+			return p.rest("heap_live_bytes", 4<<20, 60<<20).rest("rss_bytes", 20<<20, 100<<20).again(2, 300_000, "heap_live_bytes", 20<<20)
+		},
+		"a heap of the load's last collection": func(p patient) patient {
+			return p.rest("heap_live_bytes", 4<<20, 46<<20).rest("rss_bytes", 20<<20, 60<<20) // small after two collections: there was no second load
+		},
+		"a heap of the load's last collection, twice": func(p patient) patient {
+			return p.rest("heap_live_bytes", 4<<20, 46<<20).rest("rss_bytes", 20<<20, 90<<20).again(1, 300_000, "heap_live_bytes", 42<<20)
+		},
+		"connections that stay open": func(p patient) patient {
+			return p.rest("heap_live_bytes", 4<<20, 46<<20).rest("tcp_established", 1, 1001).again(2, 300_000, "heap_live_bytes", 40<<20)
 		},
 		"logs where lines come from": func(p patient) patient {
 			return p.cpu(0.04, under("runtime.pcvalue", "runtime.tracebackPCs", "runtime.Callers", "log.(*Logger).output", "main.(*shop).show")...)

@@ -201,7 +201,21 @@ var sickLeaks = []sick{
 	{
 		id: "memory-leak", name: "a map that grows",
 		make: func(p patient) patient {
-			return p.rest("heap_live_bytes", 4<<20, 200<<20).rest("rss_bytes", 20<<20, 400<<20)
+			return p.rest("heap_live_bytes", 4<<20, 200<<20).rest("rss_bytes", 20<<20, 400<<20).again(2, 100_000, "heap_live_bytes", 60<<20)
+		},
+	},
+	{
+		id: "memory-leak", name: "without collections",
+		make: func(p patient) patient {
+			return p.rest("heap_live_bytes", 4<<20, 200<<20).rest("rss_bytes", 20<<20, 400<<20).again(1, 300_000, "rss_bytes", 300<<20)
+		},
+	},
+	{
+		id: "memory-leak", name: "another language", with: []string{"pinning"},
+		make: func(p patient) patient {
+			p.Server.Language = "python"
+			delete(p.Rest.Before, "heap_live_bytes")
+			return p.rest("rss_bytes", 20<<20, 400<<20).again(0, 300_000, "rss_bytes", 300<<20)
 		},
 	},
 }

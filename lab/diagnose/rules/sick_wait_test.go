@@ -321,7 +321,7 @@ var sickLimits = []sick{
 		id: "cpu-shared", name: "others compute", low: 0.4, high: 0.7,
 		make: func(p patient) patient {
 			p.knee().Generator.Foreign, p.knee().Cores = 0.62, 0.5
-			p.knee().Shared = &diagnose.Shared{CPUs: 2, Others: 1.24, Delay: 1.8, Names: []string{"render 1.20"}}
+			p.knee().Shared = &diagnose.Shared{CPUs: 2, Delay: 1.8, Names: []string{"render 1.20"}}
 			return p
 		},
 	},

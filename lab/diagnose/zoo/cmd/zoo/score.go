@@ -30,7 +30,7 @@ type report struct {
 type cause struct {
 	ID      string `json:"id"`
 	Outside bool   `json:"outside"` // the machine's, and not the server's
-	Gain struct {
+	Gain    struct {
 		CPU     float64 `json:"cpu"`
 		Latency float64 `json:"latency"`
 		Ceiling float64 `json:"ceiling"`
