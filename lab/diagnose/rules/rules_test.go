@@ -121,12 +121,15 @@ func TestHealthy(t *testing.T) {
 				wall(40, "waiting", "IO wait", frames("internal/poll.(*FD).Read", "net.(*conn).Read", "github.com/redis/go-redis/v9.(*Client).Process", "main.(*shop).price", "main.(*shop).show.func1")...).
 				peer(diagnose.Peer{Addr: "10.0.0.9:6379", Sends: 2100, Bytes: 60, Waits: 2100, Wait: diagnose.Delay{Mean: 0.017, P50: 0.017}})
 		},
-		"waits for a limiter": func(p patient) patient {
-			return p.waits(14, "waiting", "timer", under("runtime.selectgo", "golang.org/x/time/rate.(*Limiter).wait", "golang.org/x/time/rate.(*Limiter).Wait", "main.(*shop).show")...)
-		},
-		"answers at intervals": func(p patient) patient {
-			return p.waits(14, "waiting", "timer", under("runtime.chanrecv", "runtime.chanrecv2", "main.(*shop).poll", "main.(*shop).show")...).
-				wall(3, "waiting", "timer", frames("runtime.selectgo", "main.(*store).refresh", "main.(*store).run")...)
+		"fan-out with a pause": func(p patient) patient {
+			p.knee().Answer = 200
+			return p.waits(13, "waiting", "sync.WaitGroup.Wait", under("sync.(*WaitGroup).Wait", "main.(*shop).show")...).
+				wall(0.4, "waiting", "sleep", under("time.Sleep", "main.(*shop).pause", "main.(*shop).show")...).
+				wall(100, "waiting", "select", frames("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*shop).price", "main.(*shop).show.func1")...).
+				cpu(0.3, frames("tcp_sendmsg", "syscall.write", "internal/poll.(*FD).Write", "net.(*conn).Write", "net/http.persistConnWriter.Write", "net/http.(*persistConn).writeLoop")...).
+				call("write", diagnose.Syscall{Rate: 5 * 700, Bytes: 120}).count("tcp_sends", 5*700).
+				peer(diagnose.Peer{Addr: "10.0.0.9:80", Sends: 100, Bytes: 120, Waits: 4 * 700, Wait: diagnose.Delay{Mean: 0.017, P50: 0.017}}).
+				below(diagnose.Load{Rate: 70, Kernel: &diagnose.Kernel{}}) // which did not see the server
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,7 +117,8 @@ func (v *view) holders(function string) string {
 }
 
 // heldUp reports which lock waits are in a function of which other goroutines are in the given
-// stacks: they hold the lock meanwhile.
+// stacks: they hold the lock meanwhile. In a library, which has its lock to itself, that may be any of
+// its functions that leads there.
 func heldUp(by *stacks) func(*stack) bool {
 	names := map[string]bool{}
 	for i := range by.List {
@@ -131,10 +132,17 @@ func heldUp(by *stacks) func(*stack) bool {
 		if !locked(s) {
 			return false
 		}
+		library := ""
 		for _, f := range s.Frames {
-			if userCode(f) {
-				return names[f.Func]
+			switch {
+			case !userCode(f):
+				continue
+			case names[f.Func]:
+				return library == "" || f.Package() == library
+			case f.Kind != diagnose.Library || library != "" && f.Package() != library:
+				return false
 			}
+			library = f.Package()
 		}
 		return false
 	}
@@ -242,6 +250,9 @@ func syncLogging(v *view) *finding {
 		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
 	}
 	f.Gain, f.Confidence = v.queueing(beyond(cost, healthyLogging)*batchedLogging, waits), v.sureOfCPU(0.85)
+	if waits >= dominant {
+		f.Confidence = max(f.Confidence, v.sureOfWaits(0.85))
+	}
 	f.Evidence = []string{fmt.Sprintf("Formatting and writing log lines takes %s of the CPU time (healthy: up to %s).", percent(cost), percent(healthyLogging))}
 	if waits > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines wait for the logger's lock or its write.", found.Total))
