@@ -30,6 +30,7 @@ type Report struct {
 	Ceiling   float64         `json:"ceiling"`             // highest rate of the sweep, right answers a second
 	Knee      int             `json:"knee"`                // connections at which 90 % of it are reached
 	Causes    []Cause         `json:"causes"`              // the greatest gain first
+	Time      []Spend         `json:"time,omitempty"`      // where requests spend their time, the greatest part first
 	Refuted   []Cause         `json:"refuted,omitempty"`   // causes that a trial did not confirm
 	Trials    []Trial         `json:"trials,omitempty"`    // that belong to no cause
 	Advice    []Advice        `json:"advice,omitempty"`    // from the source

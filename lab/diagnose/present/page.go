@@ -84,7 +84,7 @@ func Page(w io.Writer, r *diagnose.Report, e *diagnose.Evidence) error {
 	for _, t := range r.Trials {
 		p.Tried = append(p.Tried, report.Line(t.Text))
 	}
-	p.Tables = tables(sweepTable(r), loadTable(r))
+	p.Tables = tables(spendTable(r), sweepTable(r), loadTable(r))
 	p.More = tables(adviceTable(r), functionTable(e), waitTable(e), callTable(e), peerTable(e))
 	for _, text := range append(slices.Clone(r.Doubts), r.Missing...) {
 		p.Missing = append(p.Missing, report.Line(text))

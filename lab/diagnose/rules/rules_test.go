@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redline-go/redline/lab/diagnose"
@@ -39,8 +40,10 @@ func (s sick) check(t *testing.T) {
 	}
 }
 
+var everySick = [][]sick{sickMemory, sickCode, sickWaiting, sickDownstream, sickNetwork, sickLimits, sickLeaks}
+
 func TestSick(t *testing.T) {
-	for _, family := range [][]sick{sickMemory, sickCode, sickWaiting, sickDownstream, sickNetwork, sickLimits, sickLeaks} {
+	for _, family := range everySick {
 		for _, s := range family {
 			t.Run(s.id+"/"+s.name, s.check)
 		}
@@ -50,7 +53,7 @@ func TestSick(t *testing.T) {
 // Each rule has a sick server.
 func TestEveryRuleIsTested(t *testing.T) {
 	seen := map[string]bool{}
-	for _, family := range [][]sick{sickMemory, sickCode, sickWaiting, sickDownstream, sickNetwork, sickLimits, sickLeaks} {
+	for _, family := range everySick {
 		for _, s := range family {
 			seen[s.id] = true
 		}
@@ -173,6 +176,39 @@ func TestMemoryLimitOfEnvironment(t *testing.T) {
 		v := newView(&diagnose.Evidence{Server: diagnose.Server{Settings: map[string]string{"GOMEMLIMIT": text}}})
 		if got := v.goLimit(); got != want {
 			t.Errorf("%q: %g, want %g", text, got, want)
+		}
+	}
+}
+
+// What a cause says beside its figures.
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ id, name, want string }{
+		{"json-reflection", "maps", "Encoding by reflection"},
+		{"json-reflection", "decodes a constant", "Decode once"},
+		{"json-reflection", "decodes a constant", "Decoding by reflection"},
+		{"cpu-bound", "regular expressions of node", "% of it by regular expressions"},
+		{"cpu-bound", "regular expressions of node", "A turn of the event loop computes for 490 ms"},
+		{"cpu-bound", "regular expressions of node", "garbage collection 5.0 %"},
+		{"lock-contention", "held while it waits", "Who holds it is probably in the same function: in main.(*shop).find, goroutines wait (IO wait) in net.(*netFD).Read meanwhile."},
+		{"lock-contention", "held in another function", "Who holds it is probably in another function of the same type: in main.(*shop).refresh, goroutines wait (sleep) in main.(*shop).refresh meanwhile."},
+		{"lock-contention", "spins", "goroutines compute in main.(*shop).find meanwhile"},
+		{"sleeping", "with a lock held", "wait for a lock that is held meanwhile"},
+		{"rate-limited", "by its own code", "about 698 a second with any number"},
+	} {
+		found := false
+		for _, family := range everySick {
+			for _, s := range family {
+				if s.id != c.id || s.name != c.name {
+					continue
+				}
+				for _, cause := range Find(s.make(healthy()).Evidence) {
+					text := strings.Join(append(append([]string{cause.Title}, cause.Evidence...), cause.Advice...), "\n")
+					found = found || cause.ID == c.id && strings.Contains(text, c.want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s, %s: %q is missing", c.id, c.name, c.want)
 		}
 	}
 }

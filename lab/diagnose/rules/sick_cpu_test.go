@@ -82,6 +82,13 @@ var sickCode = []sick{
 		},
 	},
 	{
+		id: "json-reflection", name: "decodes a constant", low: 0.2, high: 0.5,
+		make: func(p patient) patient {
+			p.knee().Request = 120
+			return p.busy().cpu(0.5, under("encoding/json.(*decodeState).object", "encoding/json.Unmarshal", "main.(*shop).show")...)
+		},
+	},
+	{
 		id: "regexp-compile", name: "in the handler", low: 0.4, high: 0.7,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.4, under("regexp/syntax.(*parser).repeat", "regexp/syntax.Parse", "regexp.compile", "regexp.Compile", "main.(*shop).find", "main.(*shop).show")...).
@@ -149,6 +156,17 @@ var sickCode = []sick{
 		id: "cpu-bound", name: "one function", low: 0.05, high: 0.2,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.7, under("main.distance", "main.(*shop).nearest", "main.(*shop).show")...).cpu(0.5, under("runtime.memmove", "main.distance", "main.(*shop).show")...)
+		},
+	},
+	{
+		id: "cpu-bound", name: "regular expressions of node", low: 0.05, high: 0.3,
+		make: func(p patient) patient {
+			p.foreign("node").knee().OnCPU = &stacks{Total: 4, List: []stack{
+				{Weight: 3.8, Frames: []diagnose.Frame{{Kind: diagnose.User}, {Func: "Builtins_RegExpPrototypeTest", Kind: diagnose.Runtime}}},
+				{Weight: 0.2, Frames: frames("v8::internal::Heap::Scavenge")},
+			}}
+			p.knee().Cores = 0.98
+			return p.call("epoll_pwait", diagnose.Syscall{Rate: 2})
 		},
 	},
 	{

@@ -18,6 +18,13 @@ var sickWaiting = []sick{
 		},
 	},
 	{
+		id: "lock-contention", name: "held in another function", low: 0.7, high: 0.95,
+		make: func(p patient) patient {
+			return p.waits(14, "waiting", "sync.Mutex.Lock", under("internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.(*shop).find", "main.(*shop).show")...).
+				wall(1, "waiting", "sleep", frames("time.Sleep", "main.(*shop).refresh")...)
+		},
+	},
+	{
 		id: "lock-contention", name: "spins", low: 0.2, high: 0.6,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.3, under("runtime.procyield", "sync.runtime_doSpin", "internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.(*shop).find")...).

@@ -131,9 +131,9 @@ func sleeps(v *view) *finding {
 	all := bound(share+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests sleep %s of their time", percent(all))
 	f.Gain, f.Confidence = v.queueing(0, all), v.sureOfWaits(sure)
-	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests sleep, or wait for a timer. The server uses %s of its CPUs.", found.Total, v.inflight, percent(v.busy))}
+	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests sleep, or wait for a timer. The server uses %s.", found.Total, v.inflight, v.using())}
 	if v.requests.Total == 0 {
-		f.Evidence = []string{fmt.Sprintf("Of %.3g requests in flight, %.3g sleep. The server uses %s of its CPUs.", known(v.load.InFlight), all*known(v.load.InFlight), percent(v.busy))}
+		f.Evidence = []string{fmt.Sprintf("Of %.3g requests in flight, %.3g sleep. The server uses %s.", known(v.load.InFlight), all*known(v.load.InFlight), v.using())}
 	}
 	if sure < 0.8 {
 		f.Evidence = append(f.Evidence, "Nothing that the kernel sees explains the wait: neither other servers nor files nor the CPU. That leaves timers.")
@@ -185,7 +185,7 @@ func rateLimited(v *view) *finding {
 	f.blames = map[string]float64{"sleeping": 1, "channel-contention": 1, "lock-contention": 0.9, "blocking-cgo": 1}
 	f.Title = fmt.Sprintf("A limiter makes requests wait %s of their time", percent(share))
 	f.Gain, f.Confidence = v.queueing(0, share), v.sureOfWaits(sure)
-	f.Evidence = []string{fmt.Sprintf("On average %.3g requests of %.3g wait for the limiter. The server uses %s of its CPUs.", share*max(v.inflight, known(v.load.InFlight)), max(v.inflight, known(v.load.InFlight)), percent(v.busy))}
+	f.Evidence = []string{fmt.Sprintf("On average %.3g requests of %.3g wait for the limiter. The server uses %s.", share*max(v.inflight, known(v.load.InFlight)), max(v.inflight, known(v.load.InFlight)), v.using())}
 	if flat {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The rate is about %s a second with any number of connections from %d on, and only the latency grows.", perSecond(rate), flatFrom))
 	}
@@ -231,7 +231,7 @@ func diskSync(v *view) *finding {
 	f.Gain, f.Confidence = v.queueing(batched*cpu, avoidable*max(share, min(busy, 1))), v.sureOfWaits(0.85)
 	f.Evidence = []string{
 		fmt.Sprintf("A request makes %.2g calls that return when data is on the disk; threads are in them for %.2f s each second.", v.perRequest(rates(v.load, diskNames)), busy),
-		fmt.Sprintf("The server uses %s of its CPUs.", percent(v.busy)),
+		"The server uses " + v.using() + ".",
 	}
 	if database {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The calls are those of a database in the server's process, which takes %s of the CPU time.", percent(cpu)))

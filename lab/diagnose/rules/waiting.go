@@ -79,8 +79,8 @@ func lockContention(v *view) *finding {
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for a lock; locking takes %s of the CPU time.", waits.Total, v.inflight, percent(spin))}
 	if len(f.Sites) > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of them wait in %s.", percent(f.Sites[0].Share), f.Sites[0].Func))
-		if does := v.holders(f.Sites[0].Func); does != "" {
-			f.Evidence = append(f.Evidence, "Meanwhile others in the same function "+does+".")
+		if text := v.holder(f.Sites[0].Func); text != "" {
+			f.Evidence = append(f.Evidence, text)
 		}
 	}
 	f.Advice = []string{
@@ -89,31 +89,6 @@ func lockContention(v *view) *finding {
 		"For data that is mostly read, use sync.RWMutex or sync.Map.",
 	}
 	return f
-}
-
-// holders says what goroutines within a function do that do not wait for its lock; empty: unknown.
-func (v *view) holders(function string) string {
-	within := v.load.Wall.Filter(func(s *stack) bool {
-		return !locked(s) && s.Has(called(function)) && len(s.Frames) > 0
-	})
-	best, does := 0.0, ""
-	sums := map[string]float64{}
-	for i := range within.List {
-		s := &within.List[i]
-		what := "run"
-		switch {
-		case s.State == "runnable":
-			what = "wait for a CPU"
-		case s.State == "syscall":
-			what = "are in a system call in " + waiter(s).Func
-		case s.State == "waiting":
-			what = fmt.Sprintf("wait (%s) in %s", s.Wait, waiter(s).Func)
-		}
-		if sums[what] += s.Weight; sums[what] > best {
-			best, does = sums[what], what
-		}
-	}
-	return does
 }
 
 // heldUp reports which lock waits are in a function of which other goroutines are in the given
