@@ -32,11 +32,20 @@ type Server struct {
 	Procs    int               `json:"procs,omitempty"`    // GOMAXPROCS in force
 	Quota    float64           `json:"quota,omitempty"`    // of its control group, in CPUs; 0: none
 
+	// Neighbours are types of a Go program in which atomic values share a cache line.
+	Neighbours []Neighbours `json:"neighbours,omitempty"`
+
 	HugePages     string  `json:"huge_pages,omitempty"`      // the kernel's transparent huge pages: always, madvise or never; empty: unknown
 	MemoryLimit   float64 `json:"memory_limit,omitempty"`    // of its control group, bytes; 0: none
 	FileLimit     float64 `json:"file_limit,omitempty"`      // soft RLIMIT_NOFILE; 0: unknown
 	GOGC          int     `json:"gogc,omitempty"`            // in force; 0: unknown
 	GoMemoryLimit float64 `json:"go_memory_limit,omitempty"` // in force, bytes; 0: none or unknown
+}
+
+// Neighbours is a type of which two atomic values may be in one cache line.
+type Neighbours struct {
+	Type string `json:"type"`
+	What string `json:"what"` // which ones, and how far apart
 }
 
 // Cores returns how many CPUs the server can use at most: those beside the generator, the quota,

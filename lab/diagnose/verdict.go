@@ -63,8 +63,8 @@ func (r *Report) cpus(used float64) string {
 // limited by them.
 const nearly = 0.6
 
-// limit says what limits a server that uses so many CPUs. Causes that follow from a saturated CPU
-// never stand beside a server that waits for something else.
+// limit says what limits a server that uses so many CPUs. If a cause says that the
+// CPU is short, the server does not wait for anything else.
 func (r *Report) limit(used float64, knee *Load) string {
 	busy := used / r.Server.Cores()
 	short := r.names("cpu-bound") || r.names("cpu-shared")

@@ -39,6 +39,9 @@ func (o *Options) probes(ctx context.Context, s *diagnose.Server) (*probes, erro
 	p.list = append(p.list, gather.NewStacks(stacks.CPU, s), gather.NewStacks(stacks.OffCPU, s), gather.NewSharing(s))
 	if s.Language == gather.Go {
 		p.openRuntime(s)
+		if err := gather.Layout(s); err != nil {
+			p.missing = append(p.missing, err)
+		}
 	}
 	return p, nil
 }

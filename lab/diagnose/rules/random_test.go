@@ -19,7 +19,7 @@ var ids = []string{
 	"cpu-quota", "gomaxprocs-quota", "memory-limit", "gogc-thrash", "goroutine-leak", "descriptor-leak", "timer-leak", "memory-leak", "blocking-file", "blocking-cgo",
 	"sync-logging", "regexp-compile", "template-parse", "context-timers", "panics-recovered", "retry-storm", "slow-downstream", "large-headers", "compression-level",
 	"body-copy", "cpu-bound", "n-plus-one", "pinning", "swap", "generator-limit", "network-limit",
-	"cpu-shared", "sleeping", "rate-limited", "disk-sync",
+	"cpu-shared", "sleeping", "rate-limited", "disk-sync", "false-sharing",
 }
 
 func TestIDs(t *testing.T) {

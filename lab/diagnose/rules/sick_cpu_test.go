@@ -159,6 +159,13 @@ var sickCode = []sick{
 		},
 	},
 	{
+		id: "false-sharing", name: "counters side by side", low: 0.2, high: 0.4,
+		make: func(p patient) patient {
+			p.Server.Neighbours = []diagnose.Neighbours{{Type: "main.tallies", What: "2 atomic values, 8 bytes apart"}}
+			return p.busy().cpu(0.5, under("main.(*shop).tally", "main.(*shop).show")...).cpu(0.1, under("sync/atomic.(*Uint64).Add", "main.(*shop).tally", "main.(*shop).show")...)
+		},
+	},
+	{
 		id: "cpu-bound", name: "regular expressions of node", low: 0.05, high: 0.3,
 		make: func(p patient) patient {
 			p.foreign("node").knee().OnCPU = &stacks{Total: 4, List: []stack{
