@@ -76,8 +76,8 @@ func Reported(c *Cause) bool {
 const Worth = 0.05
 
 // Rank puts causes in order: what ends the server first, then by gain and confidence. What the
-// machine does comes after the causes in the server that are worth removing. Causes of little gain,
-// or of which the rule is not sure, are left out.
+// machine does comes after the causes in the server. Causes of little gain, or of which the rule is
+// not sure, are left out.
 func Rank(causes []Cause) []Cause {
 	out := slices.DeleteFunc(slices.Clone(causes), func(c Cause) bool { return !Reported(&c) })
 	slices.SortStableFunc(out, func(a, b Cause) int {
@@ -86,12 +86,12 @@ func Rank(causes []Cause) []Cause {
 	return out
 }
 
-// place is 0 for the causes that come first.
+// place is 0 for the causes that come first: those in the server.
 func (c *Cause) place() int {
-	if !c.Outside && (c.Gain.Fatal || c.Gain.Share() >= Worth) {
-		return 0
+	if c.Outside {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 func (c *Cause) weight() float64 {

@@ -23,7 +23,7 @@ func TestRank(t *testing.T) {
 	for _, c := range list {
 		got = append(got, c.ID)
 	}
-	if want := []string{"leak", "ceiling", "latency", "cpu", "machine", "minor"}; !slices.Equal(got, want) {
+	if want := []string{"leak", "ceiling", "latency", "cpu", "minor", "machine"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -33,6 +33,9 @@ func neighbours(s *diagnose.Server) ([]diagnose.Neighbours, error) {
 		return nil, fmt.Errorf("layout of types: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
+	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
+		return nil, nil
+	}
 	d, err := f.DWARF()
 	if err != nil {
 		return nil, fmt.Errorf("layout of types: %w", err)

@@ -201,7 +201,7 @@ func TestWords(t *testing.T) {
 		{"lock-contention", "held while it waits", "Who holds it is probably in the same function: in main.(*shop).find, goroutines wait (IO wait) in net.(*netFD).Read meanwhile."},
 		{"lock-contention", "held in another function", "Who holds it is probably in another function of the same type: in main.(*shop).refresh, goroutines wait (sleep) in main.(*shop).refresh meanwhile."},
 		{"lock-contention", "spins", "goroutines compute in main.(*shop).find meanwhile"},
-		{"sleeping", "with a lock held", "wait for a lock that is held meanwhile"},
+		{"lock-contention", "held while it sleeps", "goroutines wait (sleep) in main.(*shop).settle meanwhile"},
 		{"rate-limited", "by its own code", "about 698 a second with any number"},
 	} {
 		found := false

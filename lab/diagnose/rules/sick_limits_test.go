@@ -70,7 +70,7 @@ var sickLimits = []sick{
 		},
 	},
 	{
-		id: "sleeping", name: "with a lock held", low: 0.7, high: 0.95,
+		id: "lock-contention", name: "held while it sleeps", low: 0.7, high: 0.95,
 		make: func(p patient) patient {
 			p.Sweep = flatSweep()
 			return p.waits(14, "waiting", "sync.Mutex.Lock", under("internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.(*shop).settle", "main.(*shop).show")...).

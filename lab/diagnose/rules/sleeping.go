@@ -11,7 +11,7 @@ var sleepingRules = []rule{
 		id: "sleeping", level: specific, find: sleeps,
 		meaning:  "requests sleep, or look at intervals whether something is done",
 		needs:    "goroutine stacks, or times of system calls; of Node.js, rates and latencies",
-		estimate: "share of the requests' time that sleeps, and waits for locks that are held meanwhile",
+		estimate: "share of the requests' time that sleeps, up to the limit of the CPUs; a sleep with a lock held is the lock's",
 	},
 	{
 		id: "rate-limited", level: specific, find: rateLimited,
@@ -103,8 +103,8 @@ func (v *view) unseen() float64 {
 	return bound(1-v.busy-out-files-min(locks, 1), 0, 1)
 }
 
-// asleep returns the share of the requests' time that sleeps, or waits for a lock that is held
-// meanwhile, with the stacks.
+// asleep returns the share of the requests' time that sleeps, with the stacks, and the share that waits
+// for a lock which is held meanwhile. The latter is the lock's.
 func (v *view) asleep() (share, held float64, found *stacks) {
 	share, found = v.waiting(func(s *stack) bool { return dozing(s) && !limited(s) })
 	held, _ = v.waiting(heldUp(found))
@@ -115,20 +115,18 @@ func (v *view) asleep() (share, held float64, found *stacks) {
 }
 
 func sleeps(v *view) *finding {
-	share, held, found := v.asleep()
+	all, held, found := v.asleep()
 	sure := 0.85
-	if guess := v.unseen(); share+held < leastWait && guess >= dominant {
-		share, sure = guess, 0.5
+	if guess := v.unseen(); all < leastWait && guess >= dominant {
+		all, sure = guess, 0.5
 	}
-	if share+held < leastWait || v.again() != nil {
+	if all < leastWait || v.again() != nil {
 		return nil
 	}
-	if _, ok := v.flat(); ok && held < share {
+	if _, ok := v.flat(); ok && held < all {
 		return nil // see rateLimited
 	}
-	f := &finding{waits: found, holds: anyHold(dozing, heldUp(found))}
-	f.blames = map[string]float64{"channel-contention": bound(share, 0, 1), "lock-contention": bound(held/max(share+held, leastWait), 0, 1), "blocking-cgo": 1}
-	all := bound(share+held, 0, 1)
+	f := &finding{waits: found, holds: dozing, blames: map[string]float64{"channel-contention": all, "blocking-cgo": 1}}
 	f.Title = fmt.Sprintf("Requests sleep %s of their time", percent(all))
 	f.Gain, f.Confidence = v.queueing(0, all), v.sureOfWaits(sure)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests sleep, or wait for a timer. The server uses %s.", found.Total, v.inflight, v.using())}
@@ -139,7 +137,7 @@ func sleeps(v *view) *finding {
 		f.Evidence = append(f.Evidence, "Nothing that the kernel sees explains the wait: neither other servers nor files nor the CPU. That leaves timers.")
 	}
 	if held > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("That includes %s of their time in which they wait for a lock that is held meanwhile.", percent(held)))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("Another %s of their time they wait for a lock that is held meanwhile.", percent(held)))
 	}
 	f.Advice = []string{
 		"Wait for the event itself instead of for a time: a channel, a condition, a notification, a callback.",
@@ -172,7 +170,7 @@ func rateLimited(v *view) *finding {
 		}
 		slept, held, stacks := v.asleep()
 		if share, found, sure = slept, stacks, 0.8; held >= share && held > 0 {
-			return nil // sleeps with a lock held: see sleeps
+			return nil // sleeps with a lock held: the lock is what limits
 		}
 		if guess := v.unseen(); share < leastWait && guess >= dominant {
 			share, sure = guess, 0.5
