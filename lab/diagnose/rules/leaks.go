@@ -139,16 +139,15 @@ func goroutineLeak(v *view) *finding {
 	if v.Rest.Wall != nil {
 		rest = v.Rest.Wall.Filter(func(s *stack) bool { return s.State != "running" })
 	}
+	// Two for each connection that a pool keeps: those that are not closed are descriptors.
+	if other := more - total(rest.With(transports)); rest != nil && other < max(leastLeft, keptOpen*v.connections()) {
+		return nil
+	}
 	f := &finding{blames: map[string]float64{}}
 	f.Title = fmt.Sprintf("%.0f goroutines are left after the load", more)
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, v.sureOfLeak("goroutines", each)
 	f.blames["memory-leak"], f.blames["timer-leak"] = 1, 0.9 // a goroutine that is left keeps its ticker
-	if transport := ratio(total(rest.With(transports)), more); transport > 0.5 {
-		f.Confidence *= rough
-		f.Evidence = append(f.Evidence, "Most of them serve HTTP connections to other servers that are not closed: see descriptor-leak.")
-	} else {
-		f.Sites = places(rest.Without(serving), everything)
-	}
+	f.Sites = places(rest.Without(serving).Without(transports), everything)
 	f.Evidence = append(f.Evidence, fmt.Sprintf("%.0f goroutines before the load, %.0f %s after it: %.2g for each answer.", v.Rest.Before["goroutines"], v.Rest.Later["goroutines"], duration(v.Rest.After.Seconds()), each))
 	if len(f.Sites) > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of those that are left wait in %s.", percent(f.Sites[0].Share), f.Sites[0].Func))

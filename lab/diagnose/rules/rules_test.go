@@ -69,6 +69,10 @@ func TestEveryRuleIsTested(t *testing.T) {
 var healthyServers = map[string]func(p patient) patient{
 	"at work":   func(p patient) patient { return p },
 	"saturated": func(p patient) patient { return p.busy() },
+	"a fan-out that keeps its connections": func(p patient) patient {
+		p.Rest.Wall = &stacks{Total: 1016, List: []stack{{Weight: 1016, State: "waiting", Wait: "select", Frames: frames("net/http.(*persistConn).readLoop")}}}
+		return p.rest("goroutines", 10, 1026).rest("descriptors", 8, 40)
+	},
 	"counters side by side, seldom": func(p patient) patient {
 		p.Server.Neighbours = []diagnose.Neighbours{{Type: "main.tallies", What: "2 atomic values, 8 bytes apart"}}
 		return p.busy().cpu(0.05, under("sync/atomic.(*Uint64).Add", "main.(*shop).tally", "main.(*shop).show")...)
