@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	_ "net/http/pprof"
 	"sync/atomic"
 
 	"github.com/redline-go/redline/lab/diagnose/zoo/service"

@@ -37,5 +37,5 @@ func main() {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(locate(r.URL.Query().Get("q")))
 	})
-	service.MainAdmin(mux, http.DefaultServeMux)
+	service.Main(mux)
 }

@@ -53,4 +53,6 @@ func main() {
 		fmt.Fprintf(w, "row %d seat %d\n", seat/20, seat%20)
 	})
 	service.Main(mux)
+	_ = ship.Process.Kill() // it has ended if it read all lines
+	_ = ship.Wait()         // it was killed
 }
