@@ -138,6 +138,7 @@ var Redline = Rules{
 		"lab/cmd/redline":                  "a file for each verb",
 		"lab/suite":                        "one comparison: a file for each kind of workload, and for each step from a subject to its figures",
 		"lab/gomem":                        "one process: a file for each part of its runtime that is read, and for each way to find it",
+		"lab/diagnose/rules":               "one view of the evidence: a file for each family of causes",
 		"lab/load/command":                 "one verb: a file for each group of flags, and for each step of a run",
 		"lab/load/present":                 "one document: a file for each part of it",
 		"lab/load/subscribe":               "one event loop: a file for each kind of connection, and for what subscribers and publishers do",

@@ -16,6 +16,8 @@ type Cause struct {
 	Advice     []string `json:"advice"`     // what to do, in the order of effect
 	Sites      []Place  `json:"sites,omitempty"`
 	Trial      *Trial   `json:"trial,omitempty"` // what was tried; nil: nothing
+	// Outside says that the cause is the machine's and not the server's.
+	Outside bool `json:"outside,omitempty"`
 }
 
 // A Place is code that the cause goes back to, with its part of the cost.
@@ -70,14 +72,26 @@ func Reported(c *Cause) bool {
 	return !math.IsNaN(share) && (share >= leastGain || c.Gain.Fatal) && c.Confidence >= leastConfidence
 }
 
-// Rank puts causes in order: what ends the server first, then by gain and confidence. Causes of
-// little gain, or of which the rule is not sure, are left out.
+// Worth is the gain of a cause from which it is worth the work of removing it.
+const Worth = 0.05
+
+// Rank puts causes in order: what ends the server first, then by gain and confidence. What the
+// machine does comes after the causes in the server. Causes of little gain, or of which the rule is
+// not sure, are left out.
 func Rank(causes []Cause) []Cause {
 	out := slices.DeleteFunc(slices.Clone(causes), func(c Cause) bool { return !Reported(&c) })
 	slices.SortStableFunc(out, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// place is 0 for the causes that come first: those in the server.
+func (c *Cause) place() int {
+	if c.Outside {
+		return 1
+	}
+	return 0
 }
 
 func (c *Cause) weight() float64 {

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redline-go/redline/lab/stats"
 	"github.com/redline-go/redline/lab/watch"
@@ -33,11 +32,20 @@ type Server struct {
 	Procs    int               `json:"procs,omitempty"`    // GOMAXPROCS in force
 	Quota    float64           `json:"quota,omitempty"`    // of its control group, in CPUs; 0: none
 
+	// Neighbours are types of a Go program in which atomic values share a cache line.
+	Neighbours []Neighbours `json:"neighbours,omitempty"`
+
 	HugePages     string  `json:"huge_pages,omitempty"`      // the kernel's transparent huge pages: always, madvise or never; empty: unknown
 	MemoryLimit   float64 `json:"memory_limit,omitempty"`    // of its control group, bytes; 0: none
 	FileLimit     float64 `json:"file_limit,omitempty"`      // soft RLIMIT_NOFILE; 0: unknown
 	GOGC          int     `json:"gogc,omitempty"`            // in force; 0: unknown
 	GoMemoryLimit float64 `json:"go_memory_limit,omitempty"` // in force, bytes; 0: none or unknown
+}
+
+// Neighbours is a type of which two atomic values may be in one cache line.
+type Neighbours struct {
+	Type string `json:"type"`
+	What string `json:"what"` // which ones, and how far apart
 }
 
 // Cores returns how many CPUs the server can use at most: those beside the generator, the quota,
@@ -110,6 +118,7 @@ type Load struct {
 	TLS         *TLS      `json:"tls,omitempty"`
 	Generator   Generator `json:"generator"`
 
+	Shared  *Shared        `json:"shared,omitempty"`
 	Kernel  *Kernel        `json:"kernel,omitempty"`
 	Watch   watch.Summary  `json:"watch"`             // of the window
 	Samples []watch.Sample `json:"samples,omitempty"` // of the window, each 200 ms
@@ -145,10 +154,29 @@ type TLS struct {
 
 // Generator says whether the generator was the limit.
 type Generator struct {
-	CPU     float64 `json:"cpu"`     // share of its CPUs that it used
-	Foreign float64 `json:"foreign"` // share of the CPUs of both sides that other processes used: backends, or a disturbance
-	Valid   bool    `json:"valid"`
-	Why     string  `json:"why,omitempty"` // the first gate that failed
+	CPU     float64  `json:"cpu"`     // share of its CPUs that it used
+	Foreign float64  `json:"foreign"` // share of the CPUs of both sides that other processes used: backends, or a disturbance
+	Stolen  float64  `json:"stolen"`  // share of the CPUs of both sides that the hypervisor took
+	Valid   bool     `json:"valid"`
+	Why     string   `json:"why,omitempty"`   // the first gate that failed, and not by a disturbance
+	Notes   []string `json:"notes,omitempty"` // other disturbances than foreign and stolen CPU time
+}
+
+// Shared is how the CPUs were shared with others in the window.
+type Shared struct {
+	CPUs     int      `json:"cpus"`            // that server and generator may use
+	Names    []string `json:"names,omitempty"` // of processes that belong to nothing here and used most, with the CPUs
+	Backends float64  `json:"backends"`        // that processes used to which the server connects, in CPUs
+	Delay    float64  `json:"delay"`           // seconds each second that the server's threads could run and had no CPU, summed over threads
+}
+
+// Taken returns the share of the CPUs that others took: processes that belong to nothing here, and
+// the hypervisor.
+func (l *Load) Taken() (others, stolen float64) {
+	if l.Shared != nil && l.Shared.CPUs > 0 {
+		others = max(l.Generator.Foreign-l.Shared.Backends/float64(l.Shared.CPUs), 0)
+	}
+	return others, l.Generator.Stolen
 }
 
 // Kernel is what eBPF counted for the server in the window.
@@ -188,15 +216,6 @@ type Peer struct {
 
 // Delay is a distribution, in seconds.
 type Delay struct{ Mean, P50, P99 float64 }
-
-// Rest is the server before the load and after it, at rest.
-type Rest struct {
-	After   time.Duration      `json:"after"` // time from the end of the load to the last reading
-	Answers float64            `json:"answers"`
-	Before  map[string]float64 `json:"before"` // figures of the watch
-	Later   map[string]float64 `json:"later"`
-	Wall    *Stacks            `json:"wall,omitempty"` // goroutines that are left, after the load
-}
 
 // Slim returns the evidence without samples and stacks, which are large.
 func (e *Evidence) Slim() Evidence {

@@ -74,6 +74,8 @@ func TestText(t *testing.T) {
 	died := func(p Process) *Run {
 		return &Run{Outcome: Died, Limit: 64 << 20, Group: "v1", Steps: []Step{step(0, 1)}, Kills: []Kill{{Process: p, Source: "the kernel's log"}}, Members: []Process{root, worker}, Signs: []Sign{{Kind: SignKill, Text: "killed"}}, Valid: true}
 	}
+	shaken := step(0, 1)
+	shaken.Disturbed = []string{"the hypervisor took 9.0 % of the CPUs' time"}
 	held := &Run{Outcome: Held, Steps: []Step{step(0, 1)}, Valid: true}
 	for _, c := range []struct {
 		name string
@@ -86,6 +88,7 @@ func TestText(t *testing.T) {
 		{"other", []*Run{died(root), died(worker)}, "the kernel chose worker"},
 		{"saved", []*Run{died(root), held}, "the outcome is held instead of died"},
 		{"invalid", []*Run{{Outcome: Held, Steps: []Step{step(0, 1)}, Why: []string{"busy"}}}, "INVALID: busy"},
+		{"disturbed", []*Run{{Outcome: Held, Steps: []Step{step(0, 1), shaken}, Valid: true}}, "DISTURBED: the hypervisor took 9.0 % of the CPUs' time (steps disturbed: 1)"},
 		{"ended", []*Run{{Outcome: Died, How: "exit status 2\npanic", Valid: true}}, "ended before the first step: exit status 2."},
 	} {
 		r := Report{Runs: c.runs}

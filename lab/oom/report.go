@@ -74,7 +74,9 @@ type Step struct {
 	Most   State    `json:"most"` // highest values
 	Valid  bool     `json:"valid"`
 	Why    string   `json:"why,omitempty"`
-	Points []Point  `json:"points,omitempty"`
+	// Disturbed says what the machine did meanwhile: latencies are at most those here.
+	Disturbed []string `json:"disturbed,omitempty"`
+	Points    []Point  `json:"points,omitempty"`
 }
 
 // Point is a part of a step.

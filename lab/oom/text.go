@@ -1,6 +1,7 @@
 package oom
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -111,6 +112,9 @@ func (r *Report) Text(w io.Writer, on screen.Screen) error {
 		b.WriteString(on.Paint(screen.Bad, on.Paragraph("PARTIAL: ", "  ", report.Line(r.Partial))))
 	}
 	b.WriteString(on.Paragraph("", "", r.Verdict))
+	if text := r.disturbance(); text != "" {
+		b.WriteString(on.Paint(screen.Bad, on.Paragraph("DISTURBED: ", "  ", report.Line(text))))
+	}
 	for i, one := range r.Runs {
 		b.WriteString("\n")
 		if len(r.Runs) > 1 {
@@ -120,6 +124,24 @@ func (r *Report) Text(w io.Writer, on screen.Screen) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// disturbance says in a sentence what the machine did to the steps, by the first of them; empty:
+// nothing.
+func (r *Report) disturbance() string {
+	n, first := 0, ""
+	for _, one := range r.Runs {
+		for _, s := range one.Steps {
+			if len(s.Disturbed) > 0 {
+				n++
+				first = cmp.Or(first, s.Disturbed[0])
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (steps disturbed: %d): latencies are at most those here, and memory is what it is.", first, n)
 }
 
 func (r *Run) text(b *strings.Builder, on screen.Screen) {

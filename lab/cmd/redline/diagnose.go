@@ -25,8 +25,12 @@ for known causes, estimate what removing each would gain, and say what to do. A
 server that COMMAND starts is also tried with other settings, such as GOGC=400, in
 interleaved blocks; a prediction that a trial refutes is struck out.
 
+Stolen CPU time and other processes change rates and latencies, and not the causes:
+a diagnosis on a busy machine says DISTURBED, and exits as any other.
+
 Exit codes: 0 success, 1 nothing could be measured, 2 wrong usage, 3 a cause would
-gain more than --fail-over, 4 the load was INVALID or the diagnosis is not
+gain more than --fail-over, 4 the load was INVALID (wrong or missing answers, a
+full or late generator, nothing seen of the server) or the diagnosis is not
 complete, 130 interrupted.`,
 		Example: `  redline diagnose http://127.0.0.1:8080/orders
   redline diagnose -X POST --body '{"sku":7}' --json report.json http://127.0.0.1:8080/orders

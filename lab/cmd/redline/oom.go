@@ -25,8 +25,8 @@ whether latency, garbage collection or errors gave way before, and which process
 the kernel chose. Only processes of COMMAND are in the group, and it is removed
 at the end. That needs root; GOMEMLIMIT alone does not, with --no-group.
 
-Exit codes: 0 it held, 3 it died, 4 INVALID: the load was not as asked,
-1 nothing was measured, 2 wrong usage, 130 interrupted.`,
+Exit codes: 0 it held, 3 it died, 4 INVALID: the load was not as asked (a
+machine that is disturbed is none of that), 1 nothing was measured, 2 wrong usage, 130 interrupted.`,
 		Example: `  redline oom http://127.0.0.1:8080/ -- ./server -addr 127.0.0.1:8080
   redline oom --limit 256MiB --gomemlimit 90% http://127.0.0.1:8080/ -- ./server
   redline oom --limit 256MiB --grow-body 64KiB --steps 6 http://127.0.0.1:8080/upload -- ./server

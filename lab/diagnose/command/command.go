@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	if err != nil {
 		r.Partial = err.Error()
 	}
-	r.Causes = rules.Find(e)
+	r.Causes, r.Time = rules.Find(e), rules.Spend(e)
 	if err == nil {
 		if err := o.try(ctx, url, changed, console, e, r); err != nil {
 			r.Partial = err.Error()

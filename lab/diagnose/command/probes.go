@@ -36,9 +36,12 @@ func (o *Options) probes(ctx context.Context, s *diagnose.Server) (*probes, erro
 	if k, ok := gather.NewKernel(samplers); ok {
 		p.list = append(p.list, k)
 	}
-	p.list = append(p.list, gather.NewStacks(stacks.CPU, s), gather.NewStacks(stacks.OffCPU, s))
+	p.list = append(p.list, gather.NewStacks(stacks.CPU, s), gather.NewStacks(stacks.OffCPU, s), gather.NewSharing(s))
 	if s.Language == gather.Go {
 		p.openRuntime(s)
+		if err := gather.Layout(s); err != nil {
+			p.missing = append(p.missing, err)
+		}
 	}
 	return p, nil
 }

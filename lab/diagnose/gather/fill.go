@@ -42,16 +42,33 @@ func fill(l *diagnose.Load, doc *present.Document) {
 		}
 	}
 	l.Generator.CPU = doc.Generator.CPUUtilisation
+	l.Generator.Stolen, l.Generator.Notes = doc.Generator.StealRatio, notes(doc.Gates)
 	l.Generator.Valid, l.Generator.Why = Believed(doc)
 	if f := doc.Generator.ForeignRatio; f != nil {
 		l.Generator.Foreign = *f
 	}
 }
 
-// Believed reports whether a run is valid for a diagnosis, and why not. The gate "foreign CPU" is
-// left out: the probes use CPU, and so do the server's databases if they are on this machine. The
-// share is in the evidence.
-func Believed(doc *present.Document) (ok bool, why string) { return doc.Believed("foreign CPU") }
+// Believed reports whether a run is valid for a diagnosis, and why not. Disturbances of the machine
+// are left out: they change rates and latencies, and neither what the server does nor the shares of
+// its time. Nor do wrong answers, of which the share is in the evidence.
+func Believed(doc *present.Document) (ok bool, why string) {
+	var without []string
+	for _, g := range results.Disturbed(doc.Gates) {
+		without = append(without, g.Name)
+	}
+	return doc.Believed(without...)
+}
+
+// notes returns the disturbances that no figure of the evidence has.
+func notes(gates []results.Gate) (texts []string) {
+	for _, g := range results.Disturbed(gates) {
+		if g.Name != "steal" && g.Name != "foreign CPU" {
+			texts = append(texts, g.Text)
+		}
+	}
+	return texts
+}
 
 // quantile converts a quantile in microseconds; nil is 0.
 func quantile(us *float64) float64 {

@@ -34,6 +34,12 @@ type Probe interface {
 	Window(ctx context.Context, d time.Duration, l *diagnose.Load) error
 }
 
+// A concluder is a probe that needs what others saw.
+type concluder interface {
+	// Conclude completes a load that all probes have looked at.
+	Conclude(l *diagnose.Load) error
+}
+
 // ErrNoAnswer is the error of a server that answered nothing right under load.
 var ErrNoAnswer = errors.New("the server answered no request right: see `redline load` for what it answers")
 
@@ -168,6 +174,13 @@ func (o *Options) load(ctx context.Context, e *diagnose.Evidence, name string, s
 	}
 	for _, m := range missed {
 		e.Miss(m)
+	}
+	for _, p := range o.Probes {
+		if c, ok := p.(concluder); ok {
+			if err := c.Conclude(l); err != nil {
+				e.Miss(fmt.Errorf("%s: %w", p.Name(), err))
+			}
+		}
 	}
 	fill(l, doc)
 	l.Looked = (o.Window - spare).Seconds()

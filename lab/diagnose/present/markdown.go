@@ -21,8 +21,18 @@ func Markdown(w io.Writer, r *diagnose.Report) error {
 		fmt.Fprintf(&b, "**PARTIAL**: %s\n\n", plain(r.Partial))
 	}
 	b.WriteString(plain(r.Verdict) + "\n\n")
+	if r.Disturbed != "" {
+		fmt.Fprintf(&b, "**DISTURBED**: %s\n\n", plain(r.Disturbed))
+	}
 	for i := range r.Causes {
 		markCause(&b, i+1, &r.Causes[i])
+	}
+	if len(r.Time) > 0 {
+		b.WriteString("## " + plain(spendTitle(r)) + "\n\n| share | what | place | stack |\n|---:|---|---|---|\n")
+		for _, s := range r.Time {
+			fmt.Fprintf(&b, "| %.1f %% | %s | %s | %s |\n", s.Share*100, plain(s.What), plain(strings.TrimPrefix(spendPlace(s), ", ")), plain(strings.Join(s.Stack, " < ")))
+		}
+		b.WriteString("\n")
 	}
 	if len(r.Refuted) > 0 {
 		b.WriteString("## Refuted by a trial\n\n")

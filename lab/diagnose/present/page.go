@@ -72,6 +72,9 @@ func Page(w io.Writer, r *diagnose.Report, e *diagnose.Evidence) error {
 	if r.Partial != "" {
 		p.Doubts = append(p.Doubts, doubt{"PARTIAL", report.Line(r.Partial)})
 	}
+	if r.Disturbed != "" {
+		p.Doubts = append(p.Doubts, doubt{"DISTURBED", report.Line(r.Disturbed)})
+	}
 	for i := range r.Causes {
 		p.Causes = append(p.Causes, showCause(i+1, &r.Causes[i]))
 	}
@@ -81,7 +84,7 @@ func Page(w io.Writer, r *diagnose.Report, e *diagnose.Evidence) error {
 	for _, t := range r.Trials {
 		p.Tried = append(p.Tried, report.Line(t.Text))
 	}
-	p.Tables = tables(sweepTable(r), loadTable(r))
+	p.Tables = tables(spendTable(r), sweepTable(r), loadTable(r))
 	p.More = tables(adviceTable(r), functionTable(e), waitTable(e), callTable(e), peerTable(e))
 	for _, text := range append(slices.Clone(r.Doubts), r.Missing...) {
 		p.Missing = append(p.Missing, report.Line(text))
@@ -138,11 +141,14 @@ func program(s *diagnose.Server) string {
 }
 
 func figures(r *diagnose.Report) []figure {
-	out := []figure{{"highest rate", report.PerSecond(r.Ceiling) + "/s", fmt.Sprintf("with %d connections", r.Knee)}}
+	out := []figure{{"highest rate", report.PerSecond(r.Ceiling) + "/s", ""}}
+	if best := r.Best(); best != nil {
+		out[0].Small = fmt.Sprintf("with %d connections, %.2f CPUs", best.Connections, best.CPU)
+	}
 	if knee := r.Evidence.Knee(); knee != nil {
 		out = append(
 			out,
-			figure{"CPU at the knee", fmt.Sprintf("%.2f of %.3g", knee.Cores, r.Server.Cores()), fmt.Sprintf("%s in the kernel", report.Share(knee.System))},
+			figure{"CPU at the knee", fmt.Sprintf("%.2f of %.3g", knee.Cores, r.Server.Cores()), fmt.Sprintf("with %d connections, %s in the kernel", knee.Connections, report.Share(knee.System))},
 			figure{"CPU of an answer", duration(knee.CPU), ""},
 			figure{"latency at the knee", duration(knee.Latency.P50), "p99 " + duration(knee.Latency.P99)},
 		)

@@ -40,6 +40,10 @@ func sample() (*diagnose.Report, *diagnose.Evidence) {
 	r.Refuted = []diagnose.Cause{{ID: "gc-pressure", Title: "Collection takes a third", Trial: &diagnose.Trial{Text: "GOGC=400: no difference"}}}
 	r.Trials = []diagnose.Trial{{Text: "pinned to one CPU: latency -5 %"}}
 	r.Advice = []diagnose.Advice{{File: "prices.go", Line: 7, What: "make([]byte, n)" + hostile, Reason: "it outlives the function", Bytes: 4096, Do: "pool it"}}
+	r.Time = []diagnose.Spend{
+		{What: "waits (sync.Mutex.Lock)", Share: 0.96, Place: diagnose.Place{Func: "main.(*prices).get" + hostile, File: "prices.go", Line: 22, Share: 0.96}, Stack: []string{"sync.(*Mutex).Lock", "main.(*prices).get" + hostile}},
+		{What: "outside of handlers", Share: 0.04},
+	}
 	r.Conclude()
 	return r, &e
 }
@@ -55,17 +59,17 @@ func TestForms(t *testing.T) {
 	}{
 		{
 			"text", func(w *strings.Builder) error { return Text(w, screen.Screen{}, r) },
-			[]string{"1. Requests wait for a lock", "highest rate +727 %, latency -88 %", "[lock-contention]", "prices.go:22", "> Hold the lock", "also: title of d", "refuted: Collection", "tried: pinned", "not seen: the runtime"},
+			[]string{"1. Requests wait for a lock", "highest rate +727 %, latency -88 %", "[lock-contention]", "prices.go:22", "> Hold the lock", "also: title of d", "96.0 %  waits (sync.Mutex.Lock), main.(*prices).get", "refuted: Collection", "tried: pinned", "not seen: the runtime"},
 			[]string{"\x1b"},
 		},
 		{
 			"markdown", func(w *strings.Builder) error { return Markdown(w, r) },
-			[]string{"## 1. Requests wait for a lock", "~~Collection takes a third~~", "| 100.0 % | `main.", "## Lines that allocate", "## Not seen", "title of d"},
+			[]string{"## 1. Requests wait for a lock", "~~Collection takes a third~~", "| 100.0 % | `main.", "## Lines that allocate", "## Not seen", "## Where requests spend their time", "title of d"},
 			[]string{"\x1b", " <script>"},
 		},
 		{
 			"page", func(w *strings.Builder) error { return Page(w, r, e) },
-			[]string{"Requests wait for a lock", "<circle", "<polyline", "sync.Mutex.Lock", "127.0.0.1:1", "title of d", "Lines that allocate", "INVALID"},
+			[]string{"Requests wait for a lock", "<circle", "<polyline", "sync.Mutex.Lock", "127.0.0.1:1", "title of d", "Lines that allocate", "INVALID", "Where requests spend their time", "outside of handlers"},
 			[]string{"\x1b", "<script>alert"},
 		},
 	} {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redline-go/redline/lab/diagnose"
 	"github.com/redline-go/redline/lab/report"
@@ -14,6 +15,20 @@ import (
 
 // mostRows limits a table of evidence.
 const mostRows = 30
+
+// spendTable has where requests spend their time.
+func spendTable(r *diagnose.Report) web.Table {
+	t := web.Table{Caption: strings.TrimSuffix(spendTitle(r), ":"), Heads: web.Heads("share#", "what", "place", "stack, innermost first")}
+	for _, s := range r.Time {
+		t.Rows = append(t.Rows, []web.Cell{
+			web.Number(s.Share, report.Share(s.Share)),
+			{Text: report.Line(s.What)},
+			{Text: report.Line(strings.TrimPrefix(spendPlace(s), ", "))},
+			{Text: report.Line(strings.Join(s.Stack, " < "))},
+		})
+	}
+	return t
+}
 
 func sweepTable(r *diagnose.Report) web.Table {
 	t := web.Table{Caption: "Sweep", Heads: web.Heads("connections#", "requests/s#", "p50#", "p99#", "CPUs#", "valid")}

@@ -28,6 +28,9 @@ func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 		b.WriteString(on.Paint(screen.Bad, on.Paragraph("PARTIAL: ", "  ", report.Line(r.Partial))))
 	}
 	b.WriteString(on.Paragraph("", "", r.Verdict))
+	if r.Disturbed != "" {
+		b.WriteString(on.Paint(screen.Bad, on.Paragraph("DISTURBED: ", "  ", report.Line(r.Disturbed))))
+	}
 	b.WriteString("\n")
 	for i := range r.Causes {
 		if i >= shownCauses {
@@ -36,6 +39,7 @@ func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 		}
 		cause(&b, on, i+1, &r.Causes[i])
 	}
+	spends(&b, on, r)
 	for i := range r.Refuted {
 		c := &r.Refuted[i]
 		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  refuted: ", "    ", report.Line(c.Title+". "+c.Trial.Text))))
@@ -70,6 +74,46 @@ func cause(b *strings.Builder, on screen.Screen, n int, c *diagnose.Cause) {
 		b.WriteString(on.Paragraph("   tried: ", "     ", report.Line(c.Trial.Text)))
 	}
 	b.WriteString("\n")
+}
+
+// shownSpends is how many parts of the requests' time are shown.
+const shownSpends = 5
+
+// shownStack is how many functions stand for a place that is unknown.
+const shownStack = 3
+
+// spends writes where requests spend their time, also when no cause is known.
+func spends(b *strings.Builder, on screen.Screen, r *diagnose.Report) {
+	if len(r.Time) == 0 {
+		return
+	}
+	b.WriteString(on.Paint(screen.Bold, on.Paragraph("", "  ", spendTitle(r))))
+	for _, s := range r.Time[:min(len(r.Time), shownSpends)] {
+		b.WriteString(on.Paragraph(fmt.Sprintf("  %5.1f %%  ", s.Share*100), "           ", report.Line(s.What+spendPlace(s))))
+	}
+	b.WriteString("\n")
+}
+
+// spendTitle says of which load the parts are.
+func spendTitle(r *diagnose.Report) string {
+	text := "Where requests spend their time"
+	if knee := r.Evidence.Knee(); knee != nil && knee.Latency.Mean > 0 {
+		text += fmt.Sprintf(" (%s on average, with %d connections)", report.Seconds(knee.Latency.Mean), knee.Connections)
+	}
+	return text + ":"
+}
+
+// spendPlace is the place of a part in the code.
+func spendPlace(s diagnose.Spend) string {
+	switch {
+	case s.Place.Func == "" && len(s.Stack) > 0:
+		return ", " + strings.Join(s.Stack[:min(len(s.Stack), shownStack)], " < ")
+	case s.Place.Func == "":
+		return ""
+	case s.Place.File == "":
+		return ", " + s.Place.Func
+	}
+	return fmt.Sprintf(", %s (%s:%d)", s.Place.Func, s.Place.File, s.Place.Line)
 }
 
 // also writes the titles of further causes.

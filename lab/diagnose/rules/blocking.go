@@ -12,7 +12,7 @@ var (
 		"syscall.Fsync", "syscall.Fdatasync", "syscall.Open", "syscall.Pwrite", "syscall.Pread", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Pwrite*", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "modernc.org/libc.Xpwrite*", "modernc.org/libc.Xfcntl*")
 	stores     = called("os.(*File).Sync", "syscall.Fsync", "syscall.Fdatasync", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "__x64_sys_fsync", "__x64_sys_fdatasync", "__x64_sys_msync", "__arm64_sys_fsync", "__arm64_sys_fdatasync", "__arm64_sys_msync")
 	syncNames  = []string{"fsync", "fdatasync", "sync_file_range", "msync", "pwrite64", "pread64", "openat", "open", "rename", "renameat", "unlink", "unlinkat", "fallocate", "ftruncate"}
-	blockNames = []string{"flock", "nanosleep", "clock_nanosleep", "wait4", "waitid", "semop", "msgrcv"}
+	blockNames = []string{"flock", "wait4", "waitid", "semop", "msgrcv"}
 )
 
 // inCalls returns the share of the requests' time in system calls with these names.

@@ -9,7 +9,7 @@ import (
 var codeRules = []rule{
 	{
 		id: "json-reflection", level: broad, find: jsonReflection,
-		meaning:  "encoding by reflection takes much of the CPU",
+		meaning:  "encoding or decoding by reflection takes much of the CPU",
 		needs:    "CPU stacks",
 		estimate: "70 % of its CPU share beyond 10 %: generated code is three times as fast and more",
 	},
@@ -105,31 +105,6 @@ func (w work) counts(s *stack) bool {
 		}
 	}
 	return false
-}
-
-// reflecting matches encoders that look at types at run time.
-var reflecting = in("encoding/json/...", "encoding/xml", "encoding/gob", "gopkg.in/yaml", "gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "go.yaml.in/yaml/...", "github.com/json-iterator/go", "github.com/mitchellh/mapstructure", "github.com/BurntSushi/toml")
-
-// untyped matches the encoding of maps and interfaces, which is the dearest.
-var untyped = called("encoding/json.mapEncoder.*", "encoding/json.interfaceEncoder", "encoding/json.(*decodeState).objectInterface", "encoding/json.(*decodeState).arrayInterface", "encoding/json.(*decodeState).valueInterface", "encoding/json.Indent", "encoding/json.appendIndent", "encoding/json.MarshalIndent")
-
-func jsonReflection(v *view) *finding {
-	f := work{
-		match: reflecting, but: in("compress/...", "net/...", "crypto/...", "log/...", "os", "internal/poll", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli"), base: 0.10, least: 0.18, saved: 0.7,
-		title: "Encoding by reflection takes %s of the CPU time",
-		does:  "encoding/json, or another encoder that looks at types at run time, takes %s of the CPU time (healthy: up to 10 %%).",
-		advice: []string{
-			"Use code that is generated for the types, or a faster library with the same API.",
-			"Encode structs instead of maps and interfaces; leave out fields that nobody reads; do not indent.",
-			"Cache answers that are the same for many requests as bytes.",
-		},
-	}.find(v)
-	if f != nil {
-		if share := v.cpu(untyped); share > 0.02 {
-			f.Evidence = append(f.Evidence, fmt.Sprintf("Maps, interfaces and indenting are %s of the CPU time.", percent(share)))
-		}
-	}
-	return f
 }
 
 func regexpCompile(v *view) *finding {
@@ -341,26 +316,6 @@ func (v *view) own() *stacks {
 // improved returns the CPU share that is saved by improving a function with a share.
 func improved(share float64) float64 { return tuned*(share-hot) + better*max(share-concentrated, 0) }
 
-// leastNameless is the CPU share of code without names, of an interpreter's compiler, from which
-// it is a finding.
-const leastNameless = 0.6
-
-// nameless returns the finding that code without names saturates the CPU.
-func (v *view) nameless(share float64) *finding {
-	if share < leastNameless || !v.Server.OneThread() {
-		return nil
-	}
-	f := &finding{}
-	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by compiled code without names", percent(share))
-	f.Gain, f.Confidence = v.saving(improved(share)), v.sureOfCPU(0.5)
-	f.Evidence = []string{fmt.Sprintf("The server uses %s of %.3g CPUs, as much as one thread can.", percent(v.busy), v.cores)}
-	f.Advice = []string{
-		"Start it so that its code has names, and diagnose again: node --perf-basic-prof, python -X perf.",
-		"Move long calculations to worker threads or other processes: everything else waits for them.",
-	}
-	return f
-}
-
 func cpuBound(v *view) *finding {
 	if v.busy < saturated {
 		return nil
@@ -378,14 +333,17 @@ func cpuBound(v *view) *finding {
 			name = x.Frame.Func
 		}
 	}
+	if f := v.interpreted(ratio(unnamed, total(v.load.OnCPU))); f != nil {
+		return f
+	}
 	if share = ratio(functions[name], total(v.load.OnCPU)); share < leastHot {
-		return v.nameless(ratio(unnamed, total(v.load.OnCPU)))
+		return nil
 	}
 	f := &finding{cpu: own}
 	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by %s", percent(share), name)
 	f.Gain, f.Confidence = v.saving(improved(share)), v.sureOfCPU(0.8)
 	f.Evidence = []string{
-		fmt.Sprintf("The server uses %s of %.3g CPUs.", percent(v.busy), v.cores),
+		"The server uses " + v.using() + ".",
 		fmt.Sprintf("Its own code takes %s of the CPU time, the hottest function %s with what it calls.", percent(ratio(own.Total, total(v.load.OnCPU))), percent(share)),
 	}
 	f.Advice = []string{

@@ -100,7 +100,7 @@ func pool(v *view, kind string, share float64, found *stacks, advice ...string) 
 	f.Gain, f.Confidence = v.queueing(0, share), v.sureOfWaits(0.95)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for the pool of %s.", found.Total, v.inflight, kind)}
 	if v.busy > 0 {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("The server uses %s of its CPUs.", percent(v.busy)))
+		f.Evidence = append(f.Evidence, "The server uses "+v.using()+".")
 	}
 	f.Advice, f.Sites = advice, places(found, everything)
 	return f

@@ -116,6 +116,28 @@ func (p patient) rest(name string, before, later float64) patient {
 	return p
 }
 
+// foreign is a server in another language that mostly waits.
+func (p patient) foreign(language string) patient {
+	p.waits(0, "", "")
+	p.Server = diagnose.Server{PIDs: []int{1}, Language: language, CPUs: 1}
+	p.knee().Wall, p.knee().Allocs, p.knee().OnCPU, p.Rest = nil, nil, nil, nil
+	return p
+}
+
+// flatSweep is a sweep of a server that answers 700 requests a second with any number of connections.
+func flatSweep() (list []diagnose.Point) {
+	for n := 1; n <= 32; n *= 2 {
+		list = append(list, diagnose.Point{Connections: n, Rate: 690 + float64(n)/4, Valid: true})
+	}
+	return list
+}
+
+// again sets what a second load left, when so many collections had ended since the first.
+func (p patient) again(collections, answers float64, name string, left float64) patient {
+	p.Rest.Collections, p.Rest.Again = collections, &diagnose.Again{Answers: answers, Left: map[string]float64{name: left}}
+	return p
+}
+
 // below adds the lowest load.
 func (p patient) below(l diagnose.Load) patient {
 	l.Name = diagnose.Low

@@ -95,14 +95,15 @@ func (v *view) atRest(p *diagnose.Peer) (each float64, ok bool) {
 }
 
 // repeated reports whether the exchanges of a request with a peer grow with the load: they are
-// attempts that fail when many make them. What a request needs is the same under every load.
+// attempts that fail when many make them. What a request needs is the same under every load. A peer
+// that was not seen under the lowest load tells nothing.
 func (v *view) repeated(p *diagnose.Peer) (low float64, ok bool) {
 	if len(v.Loads) == 0 {
 		return 0, false
 	}
 	low, ok = v.atRest(p)
 	each := v.perRequest(known(p.Waits))
-	return low, ok && each >= leastTries && each >= moreTries*max(low, 1)
+	return low, ok && low > 0 && each >= leastTries && each >= moreTries*max(low, 1)
 }
 
 const (
@@ -167,24 +168,48 @@ func sleeping(s *stack) bool {
 	return waitsFor(s, "sleep") || waitsFor(s, "select") && retriers(waiter(s))
 }
 
-func retryStorm(v *view) *finding {
-	share, found := v.waiting(sleeping)
+// attempts are what shows that requests try again.
+type attempts struct {
+	sleeps  float64 // share of the requests' time between them
+	found   *stacks // that sleep
+	out     float64 // share of the requests' time that waits for other servers
+	tries   float64 // with the same server, a request
+	low     float64 // the same under the lowest load
+	worst   string  // that server
+	grows   bool    // with the load
+	library bool    // that retries
+	near    bool    // they sleep in the function that makes the calls
+}
+
+// again returns the attempts of requests; nil if they do not try again. Many exchanges and a sleep
+// are none: a fan-out has the first, and the second may be anywhere.
+func (v *view) again() *attempts {
+	a := &attempts{}
+	a.sleeps, a.found = v.waiting(func(s *stack) bool { return sleeping(s) && !s.Has(limiters) })
 	worst, _ := v.busiest()
-	low, grows := v.repeated(&worst)
-	if share < leastSleep && !grows {
+	a.worst = worst.Addr
+	if a.low, a.grows = v.repeated(&worst); a.sleeps < leastSleep && !a.grows {
 		return nil
 	}
-	out, calls := v.waitsOut()
-	tries := 0.0
+	var calls *stacks
+	a.out, calls = v.waitsOut()
 	for _, p := range v.peers() {
-		tries = max(tries, v.perRequest(max(known(p.Waits), known(p.Connects))))
+		a.tries = max(a.tries, v.perRequest(max(known(p.Waits), known(p.Connects))))
 	}
-	cpu, _ := v.clientCost()
-	library := found.With(retriers).Total > 0
-	near := v.sameFunctions(found, calls)
-	if !grows && tries < leastTries && !library && (v.load.Kernel != nil || !near) {
+	a.library, a.near = a.found.With(retriers).Total > 0, v.sameFunctions(a.found, calls)
+	if !a.grows && !a.library && !(a.near && (a.tries >= leastTries || v.load.Kernel == nil)) {
 		return nil
 	}
+	return a
+}
+
+func retryStorm(v *view) *finding {
+	a := v.again()
+	if a == nil {
+		return nil
+	}
+	share, found, out, tries, low, grows := a.sleeps, a.found, a.out, a.tries, a.low, a.grows
+	cpu, _ := v.clientCost()
 	f := &finding{blames: map[string]float64{}}
 	again := 0.0
 	if tries > 1 {
@@ -195,13 +220,11 @@ func retryStorm(v *view) *finding {
 	f.Title = fmt.Sprintf("Requests sleep %s of their time between attempts", percent(share))
 	if grows {
 		again = 1 - max(low, 1)/tries
-		f.Title = fmt.Sprintf("A request tries %.3g times with %s", tries, worst.Addr)
+		f.Title = fmt.Sprintf("A request tries %.3g times with %s", tries, a.worst)
 	}
 	f.Gain, f.Confidence = v.both(cpu*again, share+out*again), v.sureOfWaits(0.6)
-	if grows || tries >= leastTries && (library || near) {
+	if grows || tries >= leastTries {
 		f.Confidence = v.sureOfWaits(0.9)
-	} else if tries >= leastTries {
-		f.Confidence = v.sureOfWaits(0.75)
 	}
 	if tries > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("A request makes %.2g attempts with the same server.", tries))

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+
 	"github.com/redline-go/redline/lab/diagnose"
 	"github.com/redline-go/redline/lab/report"
 )
@@ -113,6 +115,15 @@ func (v *view) sureOfWaits(confidence float64) float64 {
 		confidence *= rough
 	}
 	return confidence
+}
+
+// using says how much of the CPUs the server uses, and that it would use more.
+func (v *view) using() string {
+	text := fmt.Sprintf("%.2f of %.3g CPUs", known(v.load.Cores), v.cores)
+	if v.busy >= saturated && ratio(v.load.Cores, v.cores) < saturated {
+		text += ", and its threads wait for more"
+	}
+	return text
 }
 
 func percent(x float64) string   { return report.Percent(known(x)) }

@@ -29,7 +29,7 @@ var leakRules = []rule{
 	{
 		id: "memory-leak", level: general, find: memoryLeak,
 		meaning:  "memory stays in use after the requests",
-		needs:    "memory at rest, before the load and after it",
+		needs:    "memory at rest, before the load, after it and after a second one; of Go after two collections",
 		estimate: "fatal: memory runs out sooner or later",
 	},
 }
@@ -139,16 +139,15 @@ func goroutineLeak(v *view) *finding {
 	if v.Rest.Wall != nil {
 		rest = v.Rest.Wall.Filter(func(s *stack) bool { return s.State != "running" })
 	}
+	// Two for each connection that a pool keeps: those that are not closed are descriptors.
+	if other := more - total(rest.With(transports)); rest != nil && other < max(leastLeft, keptOpen*v.connections()) {
+		return nil
+	}
 	f := &finding{blames: map[string]float64{}}
 	f.Title = fmt.Sprintf("%.0f goroutines are left after the load", more)
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, v.sureOfLeak("goroutines", each)
 	f.blames["memory-leak"], f.blames["timer-leak"] = 1, 0.9 // a goroutine that is left keeps its ticker
-	if transport := ratio(total(rest.With(transports)), more); transport > 0.5 {
-		f.Confidence *= rough
-		f.Evidence = append(f.Evidence, "Most of them serve HTTP connections to other servers that are not closed: see descriptor-leak.")
-	} else {
-		f.Sites = places(rest.Without(serving), everything)
-	}
+	f.Sites = places(rest.Without(serving).Without(transports), everything)
 	f.Evidence = append(f.Evidence, fmt.Sprintf("%.0f goroutines before the load, %.0f %s after it: %.2g for each answer.", v.Rest.Before["goroutines"], v.Rest.Later["goroutines"], duration(v.Rest.After.Seconds()), each))
 	if len(f.Sites) > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of those that are left wait in %s.", percent(f.Sites[0].Share), f.Sites[0].Func))
@@ -191,22 +190,9 @@ func descriptorLeak(v *view) *finding {
 }
 
 const (
-	leastMemory = 16 << 20 // bytes that are left, below which caches and pools explain them
-	leastBytes  = 32       // bytes that an answer leaves
-	leastTimers = 0.05     // CPU share of timers, or share of the allocated bytes: a healthy server has half of it
-	restTimers  = 0.02     // cores at rest beyond those before
+	leastTimers = 0.05 // CPU share of timers, or share of the allocated bytes: a healthy server has half of it
+	restTimers  = 0.02 // cores at rest beyond those before
 )
-
-// memoryLeft returns how much memory is left, and for an answer: of Go the live heap, of others
-// the resident memory.
-func (v *view) memoryLeft() (more, each float64, figure string) {
-	for _, figure = range []string{"heap_live_bytes", "heap_bytes", "rss_bytes"} {
-		if more, each, ok := v.left(figure); ok {
-			return more, each, figure
-		}
-	}
-	return 0, 0, ""
-}
 
 func timerLeak(v *view) *finding {
 	if v.Rest == nil {
@@ -214,12 +200,12 @@ func timerLeak(v *view) *finding {
 	}
 	_, _, counted := v.left("go_timers")
 	timersLeft, each, leaks := v.leaks("go_timers")
-	memory, bytes, _ := v.memoryLeft()
+	memory := v.Rest.Memory()
 	started := max(v.cpu(timing), v.load.Allocs.Share(timing))
 	awake, _, _ := v.left("cpu_total")
 	switch {
 	case leaks:
-	case !counted && started >= leastTimers && (awake >= restTimers || memory >= leastMemory && bytes >= leastBytes):
+	case !counted && started >= leastTimers && (awake >= restTimers || memory.Suspect()):
 	default:
 		return nil
 	}
@@ -234,7 +220,7 @@ func timerLeak(v *view) *finding {
 	if awake > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("At rest the server uses %.3g CPUs more than before.", awake))
 	}
-	f.Evidence = append(f.Evidence, fmt.Sprintf("%s of memory are left.", bytesOf(memory)))
+	f.Evidence = append(f.Evidence, fmt.Sprintf("%s of memory are left.", bytesOf(memory.Left)))
 	f.Advice = []string{
 		"Stop each ticker and timer with defer, and call each cancel function of a context.",
 		"Use one ticker for all, instead of one for each request or session.",
@@ -245,31 +231,33 @@ func timerLeak(v *view) *finding {
 	return f
 }
 
+// repeats is the share of its growth that a leak has again under a second load; what is filled once
+// has not.
+const repeats = 0.5
+
 func memoryLeak(v *view) *finding {
-	more, each, figure := v.memoryLeft()
-	least, sure := float64(leastMemory), 0.8
-	if figure == "rss_bytes" {
-		least, sure = 4*leastMemory, 0.5 // allocators keep memory for later
+	if v.Rest == nil || v.Rest.Again == nil {
+		return nil // one reading shows what is kept, and not what grows
 	}
-	if figure == "" || more < least || each < leastBytes || more < v.Rest.Before[figure]/2 {
+	m := v.Rest.Memory()
+	again, answers := v.Rest.Again.Left[m.Figure], v.Rest.Again.Answers
+	share := ratio(known(again), m.Each*answers)
+	if !m.Suspect() || share < repeats {
 		return nil
 	}
 	f := &finding{}
-	f.Title = fmt.Sprintf("%s of memory are left after the load", bytesOf(more))
-	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, sure
-	// The live heap is known only as of the last collection, which may be long ago: the resident
-	// memory grows with it.
-	share, ok := v.grows(figure, each)
-	if resident, also := v.grows("rss_bytes", each); also {
-		share, ok = max(share, resident), true
+	f.Title = fmt.Sprintf("%s of memory are left after the load", bytesOf(m.Left))
+	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, 0.9
+	if m.Figure == diagnose.Resident {
+		f.Confidence = 0.7 // allocators keep memory for later
 	}
-	switch {
-	case ok && share < settled:
-		return nil // it was filled once, and stays
-	case ok && share >= steady:
-		f.Confidence = min(sure+0.15, 0.95)
+	f.Evidence = []string{
+		fmt.Sprintf("%s before the load, %s %s after it (%s): %s for each answer.", bytesOf(v.Rest.Before[m.Figure]), bytesOf(v.Rest.Later[m.Figure]), duration(v.Rest.After.Seconds()), m.Figure, bytesOf(m.Each)),
+		fmt.Sprintf("A second load of %.0f answers left another %s: %s of what the first one did for as many.", answers, bytesOf(again), percent(share)),
 	}
-	f.Evidence = []string{fmt.Sprintf("%s before the load, %s %s after it (%s): %s for each answer.", bytesOf(v.Rest.Before[figure]), bytesOf(v.Rest.Later[figure]), duration(v.Rest.After.Seconds()), figure, bytesOf(each))}
+	if m.Figure == diagnose.LiveHeap {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%.0f collections had ended since the load, so it is no garbage; %s are counted for connections that are left.", v.Rest.Collections, bytesOf(m.Connections)))
+	}
 	f.Advice = []string{
 		"Bound what grows with requests: maps, caches and slices of the whole process need a size or an age at which entries go.",
 		"Compare two heap profiles, before and after: redline profile shows what holds the memory.",

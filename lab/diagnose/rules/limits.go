@@ -41,7 +41,7 @@ var limitRules = []rule{
 	{
 		id: "generator-limit", level: general, find: generatorLimit,
 		meaning:  "the generator is the limit, not the server: the figures say little",
-		needs:    "the generator's CPU and gates",
+		needs:    "the generator's CPU",
 		estimate: "up to the limit of the server's CPUs, twice the rate at most: nothing is known beyond",
 	},
 }
@@ -288,14 +288,14 @@ func pinning(v *view) *finding {
 }
 
 const (
-	busyGenerator = 0.9 // share of its CPUs
+	busyGenerator = 0.9 // share of its CPUs from which it is full
 	idleServer    = 0.7 // share of the server's CPUs below which the generator is suspected
 	outside       = 0.5 // share of the requests in flight that are in a handler
 )
 
 func generatorLimit(v *view) *finding {
 	g := v.load.Generator
-	if known(g.CPU) < busyGenerator && (g.Valid || g.Why == "") || v.busy >= idleServer || v.load.Rate <= 0 {
+	if known(g.CPU) < busyGenerator || v.busy >= idleServer || v.load.Rate <= 0 {
 		return nil
 	}
 	if inside := ratio(v.requests.Total, v.load.InFlight); inside > outside {
@@ -307,9 +307,9 @@ func generatorLimit(v *view) *finding {
 	if v.busy > 0 {
 		more = min(usable/v.busy-1, more)
 	}
-	f.Gain, f.Confidence = diagnose.Gain{Ceiling: more}, 0.6
-	if known(g.CPU) >= busyGenerator && v.busy > 0 {
-		f.Confidence = 0.9
+	f.Gain, f.Confidence = diagnose.Gain{Ceiling: more}, 0.9
+	if v.busy == 0 {
+		f.Confidence = 0.6
 	}
 	f.Evidence = []string{fmt.Sprintf("The generator uses %s of its CPUs, the server %s.", percent(g.CPU), percent(v.busy))}
 	if g.Why != "" {

@@ -130,18 +130,20 @@ func (v *view) sends() (each, size float64) {
 	if counted > 0 {
 		rate, bytes = counted, bytes*min(ratio(counted, rate), 1)
 	}
+	all := rate // with those to servers whose connections are older than the kernel's events
 	for _, p := range v.load.Kernel.Peers {
 		rate, bytes = rate-known(p.Sends), bytes-known(p.Sends)*known(p.Bytes)
 	}
 	// Log lines are written to files.
 	files := total(v.load.OnCPU.With(toFile))
-	if all := files + total(v.load.OnCPU.With(sockets)); all > 0 && counted == 0 {
-		rate, bytes = rate*(1-files/all), bytes*(1-files/all)
+	if both := files + total(v.load.OnCPU.With(sockets)); both > 0 && counted == 0 {
+		rate, bytes = rate*(1-files/both), bytes*(1-files/both)
 	}
 	if rate <= 0 {
 		return 0, 0
 	}
-	each, size = known(v.load.Each(rate)), max(ratio(bytes, rate), 0)
+	size = max(ratio(bytes, rate), 0)
+	each = known(v.load.Each(min(rate, all*(1-v.outward()))))
 	// Without a count, segments bound it: the kernel joins small writes only now and then.
 	if counted > 0 {
 		return each, size
@@ -150,6 +152,12 @@ func (v *view) sends() (each, size float64) {
 		each = min(each, segments)
 	}
 	return each, size
+}
+
+// outward returns the share of the time of writing to sockets that is a client's of other servers.
+func (v *view) outward() float64 {
+	writes := v.load.OnCPU.With(socketWrite)
+	return bound(ratio(writes.Filter(talks).Total, writes.Total), 0, 1)
 }
 
 var (
@@ -161,6 +169,7 @@ const (
 	manySends   = 4       // writes an answer
 	smallSend   = 1 << 10 // bytes of a write: less than fits into a segment
 	oneSend     = 64 << 10
+	mostSent    = 1.5 // bytes in all writes for each byte of an answer
 	systemWrite = 0.5 // share of the kernel's time that writes take, where stacks are missing
 )
 
@@ -172,15 +181,16 @@ func smallWrites(v *view) *finding {
 			each, size, sure = n, v.load.Answer/n, 0.6 // acknowledgements and other connections count too
 		}
 	}
-	if each < manySends || size > smallSend {
+	// More bytes than the answers have are those of other connections.
+	if each < manySends || size > smallSend || known(v.load.Answer) > 0 && each*size > mostSent*v.load.Answer {
 		return nil
 	}
 	needed := max(math.Ceil(known(v.load.Answer)/oneSend), 1)
-	share := v.cpu(socketWrite)
+	share := v.cpu(socketWrite) * (1 - v.outward())
 	if total(v.load.OnCPU) == 0 {
 		share = known(v.load.System) * systemWrite
 	}
-	f := &finding{claims: socketWrite, cpu: v.load.OnCPU.With(socketWrite)}
+	f := &finding{claims: socketWrite, cpu: v.load.OnCPU.With(socketWrite).Filter(func(s *stack) bool { return !talks(s) })}
 	f.Title = fmt.Sprintf("Each answer is sent in %.3g writes of %s", each, bytesOf(size))
 	f.Gain, f.Confidence = v.saving(share*max(1-needed/each, 0)), v.sureOfCPU(sure)
 	f.Evidence = []string{

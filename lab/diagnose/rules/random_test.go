@@ -19,6 +19,7 @@ var ids = []string{
 	"cpu-quota", "gomaxprocs-quota", "memory-limit", "gogc-thrash", "goroutine-leak", "descriptor-leak", "timer-leak", "memory-leak", "blocking-file", "blocking-cgo",
 	"sync-logging", "regexp-compile", "template-parse", "context-timers", "panics-recovered", "retry-storm", "slow-downstream", "large-headers", "compression-level",
 	"body-copy", "cpu-bound", "n-plus-one", "pinning", "swap", "generator-limit", "network-limit",
+	"cpu-shared", "sleeping", "rate-limited", "disk-sync", "false-sharing",
 }
 
 func TestIDs(t *testing.T) {
@@ -187,7 +188,10 @@ func (g generator) evidence() *diagnose.Evidence {
 		e.Loads = append(e.Loads, l)
 	}
 	if g.rng.IntN(2) == 0 {
-		e.Rest = &diagnose.Rest{Answers: g.number(), Before: g.figures(), Later: g.figures(), Wall: g.stacks()}
+		e.Rest = &diagnose.Rest{Answers: g.number(), Before: g.figures(), Later: g.figures(), Wall: g.stacks(), Collections: g.number()}
+		if g.rng.IntN(2) == 0 {
+			e.Rest.Again = &diagnose.Again{Answers: g.number(), Left: g.figures()}
+		}
 	}
 	return e
 }

@@ -97,7 +97,7 @@ func All() []diagnose.Rule {
 
 func every() []rule {
 	var all []rule
-	for _, family := range [][]rule{memoryRules, codeRules, waitingRules, downstreamRules, networkRules, limitRules, leakRules} {
+	for _, family := range [][]rule{memoryRules, codeRules, waitingRules, sleepingRules, downstreamRules, networkRules, limitRules, sharedRules, neighbourRules, leakRules} {
 		all = append(all, family...)
 	}
 	return all

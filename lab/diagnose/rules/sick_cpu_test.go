@@ -82,6 +82,13 @@ var sickCode = []sick{
 		},
 	},
 	{
+		id: "json-reflection", name: "decodes a constant", low: 0.2, high: 0.5,
+		make: func(p patient) patient {
+			p.knee().Request = 120
+			return p.busy().cpu(0.5, under("encoding/json.(*decodeState).object", "encoding/json.Unmarshal", "main.(*shop).show")...)
+		},
+	},
+	{
 		id: "regexp-compile", name: "in the handler", low: 0.4, high: 0.7,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.4, under("regexp/syntax.(*parser).repeat", "regexp/syntax.Parse", "regexp.compile", "regexp.Compile", "main.(*shop).find", "main.(*shop).show")...).
@@ -152,6 +159,24 @@ var sickCode = []sick{
 		},
 	},
 	{
+		id: "false-sharing", name: "counters side by side", low: 0.2, high: 0.4,
+		make: func(p patient) patient {
+			p.Server.Neighbours = []diagnose.Neighbours{{Type: "main.tallies", What: "2 atomic values, 8 bytes apart"}}
+			return p.busy().cpu(0.5, under("main.(*shop).tally", "main.(*shop).show")...).cpu(0.1, under("sync/atomic.(*Uint64).Add", "main.(*shop).tally", "main.(*shop).show")...)
+		},
+	},
+	{
+		id: "cpu-bound", name: "regular expressions of node", low: 0.05, high: 0.3,
+		make: func(p patient) patient {
+			p.foreign("node").knee().OnCPU = &stacks{Total: 4, List: []stack{
+				{Weight: 3.8, Frames: []diagnose.Frame{{Kind: diagnose.User}, {Func: "Builtins_RegExpPrototypeTest", Kind: diagnose.Runtime}}},
+				{Weight: 0.2, Frames: frames("v8::internal::Heap::Scavenge")},
+			}}
+			p.knee().Cores = 0.98
+			return p.call("epoll_pwait", diagnose.Syscall{Rate: 2})
+		},
+	},
+	{
 		id: "cpu-bound", name: "sorting", low: 0.02, high: 0.2,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.3, under("main.(*shop).less.func1", "sort.insertionSort", "sort.Slice", "main.(*shop).show")...).cpu(0.6, under("sort.insertionSort", "sort.Slice", "main.(*shop).show")...)
@@ -201,7 +226,21 @@ var sickLeaks = []sick{
 	{
 		id: "memory-leak", name: "a map that grows",
 		make: func(p patient) patient {
-			return p.rest("heap_live_bytes", 4<<20, 200<<20).rest("rss_bytes", 20<<20, 400<<20)
+			return p.rest("heap_live_bytes", 4<<20, 200<<20).rest("rss_bytes", 20<<20, 400<<20).again(2, 100_000, "heap_live_bytes", 60<<20)
+		},
+	},
+	{
+		id: "memory-leak", name: "without collections",
+		make: func(p patient) patient {
+			return p.rest("heap_live_bytes", 4<<20, 200<<20).rest("rss_bytes", 20<<20, 400<<20).again(1, 300_000, "rss_bytes", 300<<20)
+		},
+	},
+	{
+		id: "memory-leak", name: "another language", with: []string{"pinning"},
+		make: func(p patient) patient {
+			p.Server.Language = "python"
+			delete(p.Rest.Before, "heap_live_bytes")
+			return p.rest("rss_bytes", 20<<20, 400<<20).again(0, 300_000, "rss_bytes", 300<<20)
 		},
 	},
 }

@@ -18,6 +18,13 @@ var sickWaiting = []sick{
 		},
 	},
 	{
+		id: "lock-contention", name: "held in another function", low: 0.7, high: 0.95,
+		make: func(p patient) patient {
+			return p.waits(14, "waiting", "sync.Mutex.Lock", under("internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.(*shop).find", "main.(*shop).show")...).
+				wall(1, "waiting", "sleep", frames("time.Sleep", "main.(*shop).refresh")...)
+		},
+	},
+	{
 		id: "lock-contention", name: "spins", low: 0.2, high: 0.6,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.3, under("runtime.procyield", "sync.runtime_doSpin", "internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.(*shop).find")...).
@@ -259,69 +266,6 @@ var sickNetwork = []sick{
 		id: "network-limit", name: "slow clients", low: 0.5, high: 0.95,
 		make: func(p patient) patient {
 			return p.waits(14, "waiting", io, under("internal/poll.(*FD).Write", "net.(*conn).Write", "net/http.checkConnErrorWriter.Write", "bufio.(*Writer).Write", "main.(*shop).show")...)
-		},
-	},
-}
-
-var sickLimits = []sick{
-	{
-		id: "descriptor-limit", name: "full", low: 0.3, high: 0.9,
-		make: func(p patient) patient {
-			p.Server.FileLimit = 64
-			return p.gauge("descriptors", 64).wall(1, "waiting", "sleep", frames("time.Sleep", "net/http.(*Server).Serve", "main.main")...).count("accept_drops", 1)
-		},
-	},
-	{
-		id: "descriptor-limit", name: "of connections", low: 0.3, high: 0.9,
-		make: func(p patient) patient {
-			return p.below(diagnose.Load{Connections: 128, Rate: 900, Errors: 0.6, Kinds: diagnose.Counts{"closed": 900, "reset": 50}})
-		},
-	},
-	{
-		id: "ephemeral-ports", name: "addresses are in use", low: 0.1, high: 0.9, with: []string{"http-no-reuse"},
-		make: func(p patient) patient {
-			p.knee().Errors = 0.4
-			return p.call("connect", diagnose.Syscall{Rate: 6000, Errors: 4000, Codes: map[string]float64{"EADDRNOTAVAIL": 4000}}).
-				peer(diagnose.Peer{Addr: "10.0.0.9:80", Connects: 6000, Sends: 6000, Bytes: 100, Waits: 6000, Wait: diagnose.Delay{Mean: 0.0005}})
-		},
-	},
-	{
-		id: "cpu-quota", name: "throttled", low: 0.3, high: 0.8,
-		make: func(p patient) patient {
-			p.Server.Quota, p.Server.Procs = 0.5, 2
-			p.knee().Cores = 0.5
-			return p.count("cgroup_periods", 10).count("cgroup_throttled_periods", 9).gauge("cgroup_cpu_quota", 0.5)
-		},
-	},
-	{
-		id: "gomaxprocs-quota", name: "eight threads", low: 0.5, high: 0.9, with: []string{"cpu-quota"},
-		make: func(p patient) patient {
-			p.Server.Quota, p.Server.Procs = 0.5, 8
-			p.knee().Cores = 0.5
-			return p.count("cgroup_periods", 10).count("cgroup_throttled_periods", 9)
-		},
-	},
-	{
-		id: "pinning", name: "GOMAXPROCS=1", low: 0.5, high: 0.8,
-		make: func(p patient) patient {
-			p.Server.CPUs, p.Server.Procs = 4, 1
-			p.knee().Cores = 0.98
-			return p
-		},
-	},
-	{
-		id: "pinning", name: "one thread of node", low: 0.5, high: 0.8,
-		make: func(p patient) patient {
-			p.Server = diagnose.Server{PIDs: []int{1}, Language: "node", CPUs: 4}
-			p.knee().Cores, p.knee().Wall, p.knee().OnCPU = 1, nil, nil
-			return p
-		},
-	},
-	{
-		id: "generator-limit", name: "its CPU", low: 0.3, high: 0.6,
-		make: func(p patient) patient {
-			p.knee().Generator = diagnose.Generator{CPU: 0.99, Why: "generator CPU"}
-			return p
 		},
 	},
 }

@@ -105,7 +105,7 @@ var fastServer = called("github.com/valyala/fasthttp.(*Server).serveConn*")
 // serverIO matches reads from a client and writes to it.
 var serverIO = anyOf(
 	called(
-		"net/http.(*connReader).*", "net/http.(*body).*", "net/http.checkConnErrorWriter.Write", "net/http.(*chunkWriter).*",
+		"net/http.(*connReader).*", "net/http.(*body).*", "net/http.checkConnErrorWriter.Write", "net/http.(*chunkWriter).*", "net/http.(*response).Flush*", "net/http.(*response).Write*", "net/http.(*response).write*",
 		"net/http.(*http2serverConn).serve", "net/http.(*http2serverConn).readFrames", "net/http.(*http2responseWriter*", "net/http.(*http2requestBody).*",
 		"golang.org/x/net/http2.(*serverConn).*", "golang.org/x/net/http2.(*responseWriter*", "golang.org/x/net/http2.(*requestBody).*",
 		"github.com/valyala/fasthttp.(*RequestHeader).*", "github.com/valyala/fasthttp.(*Request).*", "github.com/valyala/fasthttp.writeResponse",

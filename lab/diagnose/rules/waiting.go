@@ -79,8 +79,8 @@ func lockContention(v *view) *finding {
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for a lock; locking takes %s of the CPU time.", waits.Total, v.inflight, percent(spin))}
 	if len(f.Sites) > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of them wait in %s.", percent(f.Sites[0].Share), f.Sites[0].Func))
-		if does := v.holders(f.Sites[0].Func); does != "" {
-			f.Evidence = append(f.Evidence, "Meanwhile others in the same function "+does+".")
+		if text := v.holder(f.Sites[0].Func); text != "" {
+			f.Evidence = append(f.Evidence, text)
 		}
 	}
 	f.Advice = []string{
@@ -91,33 +91,9 @@ func lockContention(v *view) *finding {
 	return f
 }
 
-// holders says what goroutines within a function do that do not wait for its lock; empty: unknown.
-func (v *view) holders(function string) string {
-	within := v.load.Wall.Filter(func(s *stack) bool {
-		return !locked(s) && s.Has(called(function)) && len(s.Frames) > 0
-	})
-	best, does := 0.0, ""
-	sums := map[string]float64{}
-	for i := range within.List {
-		s := &within.List[i]
-		what := "run"
-		switch {
-		case s.State == "runnable":
-			what = "wait for a CPU"
-		case s.State == "syscall":
-			what = "are in a system call in " + waiter(s).Func
-		case s.State == "waiting":
-			what = fmt.Sprintf("wait (%s) in %s", s.Wait, waiter(s).Func)
-		}
-		if sums[what] += s.Weight; sums[what] > best {
-			best, does = sums[what], what
-		}
-	}
-	return does
-}
-
 // heldUp reports which lock waits are in a function of which other goroutines are in the given
-// stacks: they hold the lock meanwhile.
+// stacks: they hold the lock meanwhile. In a library, which has its lock to itself, that may be any of
+// its functions that leads there.
 func heldUp(by *stacks) func(*stack) bool {
 	names := map[string]bool{}
 	for i := range by.List {
@@ -131,10 +107,17 @@ func heldUp(by *stacks) func(*stack) bool {
 		if !locked(s) {
 			return false
 		}
+		library := ""
 		for _, f := range s.Frames {
-			if userCode(f) {
-				return names[f.Func]
+			switch {
+			case !userCode(f):
+				continue
+			case names[f.Func]:
+				return library == "" || f.Package() == library
+			case f.Kind != diagnose.Library || library != "" && f.Package() != library:
+				return false
 			}
+			library = f.Package()
 		}
 		return false
 	}
@@ -242,6 +225,9 @@ func syncLogging(v *view) *finding {
 		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
 	}
 	f.Gain, f.Confidence = v.queueing(beyond(cost, healthyLogging)*batchedLogging, waits), v.sureOfCPU(0.85)
+	if waits >= dominant {
+		f.Confidence = max(f.Confidence, v.sureOfWaits(0.85))
+	}
 	f.Evidence = []string{fmt.Sprintf("Formatting and writing log lines takes %s of the CPU time (healthy: up to %s).", percent(cost), percent(healthyLogging))}
 	if waits > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines wait for the logger's lock or its write.", found.Total))

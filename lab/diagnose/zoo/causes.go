@@ -12,6 +12,7 @@ var Causes = []string{
 	"blocking-cgo", "sync-logging", "regexp-compile", "template-parse", "context-timers",
 	"panics-recovered", "retry-storm", "slow-downstream", "large-headers", "compression-level",
 	"body-copy", "cpu-bound", "n-plus-one", "generator-limit",
+	"cpu-shared", "sleeping", "rate-limited", "disk-sync", "false-sharing",
 }
 
 func known(id string) bool { return slices.Contains(Causes, id) }

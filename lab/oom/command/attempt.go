@@ -11,15 +11,13 @@ import (
 	"github.com/redline-go/redline/lab/oom"
 	"github.com/redline-go/redline/lab/oom/group"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
 )
 
 const (
 	warmup    = 200 * time.Millisecond
 	aftermath = time.Second // for the kernel to write its log, and the process to be gone
 )
-
-// foreign is the gate that this verb does not need: whether a server holds does not depend on it.
-const foreign = "foreign CPU"
 
 // errInterrupted is the error of a run that was interrupted.
 var errInterrupted = errors.New("interrupted")
@@ -135,7 +133,12 @@ func (v *verb) step(ctx context.Context, s *subject, m *monitor, runs *load.Runs
 
 // fill takes the figures of a run; window is when it began.
 func fill(step *oom.Step, doc *present.Document, window float64) {
-	step.Valid, step.Why = doc.Believed(foreign)
+	// Whether a server holds does not depend on what disturbs the machine; when latency gives way does.
+	var without []string
+	for _, g := range results.Disturbed(doc.Gates) {
+		without, step.Disturbed = append(without, g.Name), append(step.Disturbed, g.Text)
+	}
+	step.Valid, step.Why = doc.Believed(without...)
 	step.Done, step.Errors = new(doc.RequestsPerSecond), new(doc.ErrorRatio)
 	step.P50, step.P99 = doc.Latency.P50, doc.Latency.P99
 	for _, p := range doc.Series {

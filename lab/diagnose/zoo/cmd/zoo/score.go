@@ -28,8 +28,9 @@ type report struct {
 }
 
 type cause struct {
-	ID   string `json:"id"`
-	Gain struct {
+	ID      string `json:"id"`
+	Outside bool   `json:"outside"` // the machine's, and not the server's
+	Gain    struct {
 		CPU     float64 `json:"cpu"`
 		Latency float64 `json:"latency"`
 		Ceiling float64 `json:"ceiling"`
@@ -73,7 +74,7 @@ const most = 0.05
 // blamed returns the first cause of the twin that would gain more; empty if there is none.
 func (r *row) blamed() string {
 	for i := range r.twin.Causes {
-		if c := &r.twin.Causes[i]; c.share() > most || c.Gain.Fatal {
+		if c := &r.twin.Causes[i]; !c.Outside && (c.share() > most || c.Gain.Fatal) {
 			return fmt.Sprintf("%s %.0f %%", c.ID, 100*c.share())
 		}
 	}
