@@ -208,7 +208,11 @@ func (p *plan) exit(ctx context.Context, d *present.Document, err error) error {
 		return err
 	case !d.Valid && !p.flags.allowInvalid:
 		return cli.ExitCode(ExitInvalid)
-	case !d.Kept() || d.Search != nil && d.Search.Rate == 0:
+	case d.Broken() || d.Search != nil && d.Search.Rate == 0:
+		return cli.ExitCode(ExitBroken)
+	case !d.Kept() && !p.flags.allowInvalid:
+		return cli.ExitCode(ExitInvalid)
+	case !d.Kept():
 		return cli.ExitCode(ExitBroken)
 	}
 	return nil

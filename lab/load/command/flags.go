@@ -14,7 +14,7 @@ import (
 // The exit codes of a run, in addition to those of all verbs.
 const (
 	ExitBroken  = 3 // a threshold was not kept
-	ExitInvalid = 4 // a gate failed: the figures are not valid
+	ExitInvalid = 4 // a gate failed: the figures are not valid; or a disturbance leaves a threshold undecided
 )
 
 // usualWarmup is the warm-up without a flag.
@@ -33,7 +33,7 @@ var Groups = []cli.Group{
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
 	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
 	{Title: "Metrics", Flags: "export export-run export-linger export-optional"},
-	{Title: "Results", Flags: "percentiles json csv hdr html quiet allow-invalid cpu help"},
+	{Title: "Results", Flags: "percentiles gates json csv hdr html junit summary quiet allow-invalid cpu help"},
 }
 
 // Flags is the command line of a run, as written.
@@ -51,8 +51,9 @@ type Flags struct {
 	cpu                           string
 	pids                          []int
 	json, csv, hdr, html          string
+	junit, summary                string
 	percentiles                   string
-	quiet, allowInvalid           bool
+	quiet, allowInvalid, gates    bool
 
 	users    userFlags
 	protocol protocolFlags
@@ -97,10 +98,13 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.csv, "csv", "", "write the time series to this `FILE`")
 	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")
 	f.StringVar(&l.html, "html", "", "write a page with charts to this `FILE`")
+	f.StringVar(&l.junit, "junit", "", "write thresholds and validity as JUnit XML to this `FILE`, for CI")
+	f.StringVar(&l.summary, "summary", "", "append a summary in Markdown to this `FILE`, as $GITHUB_STEP_SUMMARY")
 	f.BoolVar(&l.quiet, "quiet", false, "no live view and no progress; with --json - no summary either")
 	l.fleet.bind(f)
 	l.kube.bind(f)
-	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
+	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid, and a disturbed one undisturbed")
+	f.BoolVar(&l.gates, "gates", false, "print all checks of the run's validity, with their values and limits")
 	l.streams.bind(f)
 	l.export.bind(f)
 }

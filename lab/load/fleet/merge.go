@@ -56,6 +56,10 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.InFlight, sum.InFlightMax = sum.InFlight+r.InFlight, sum.InFlightMax+r.InFlightMax
 		sum.Unanswered, sum.Late = sum.Unanswered+r.Unanswered, sum.Late+r.Late
 		sum.Waited = max(sum.Waited, r.Waited)
+		sum.Stalls = tally.MergeGaps(sum.Stalls, r.Stalls)
+		if sum.Silences = tally.CommonGaps(sum.Silences, r.Silences); n == 1 {
+			sum.Silences = r.Silences
+		}
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
 		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)

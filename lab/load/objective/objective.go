@@ -47,8 +47,19 @@ type Figures struct {
 type Judged struct {
 	Objective string   `json:"objective"` // as written
 	Kept      bool     `json:"kept"`
-	Value     *float64 `json:"value"` // in the unit of the objective: microseconds, share, count or requests a second; absent if there are too few samples
-	Why       string   `json:"why"`   // as a message
+	Value     *float64 `json:"value"`               // in the unit of the objective: microseconds, share, count or requests a second; absent if there are too few samples
+	Why       string   `json:"why"`                 // as a message
+	Undecided string   `json:"undecided,omitempty"` // the gates of disturbances without which it might be kept; Kept is then false
+}
+
+// Doubt marks an outcome that a disturbance leaves open: it makes latencies longer and rates lower, so
+// that a limit which it may only break is kept if it was kept all the same, and undecided if it was not.
+func (j *Judged) Doubt(o Objective, gates []string) {
+	if easier := o.OfLatency() == o.Above; easier != j.Kept {
+		return
+	}
+	j.Kept, j.Undecided = false, strings.Join(gates, ", ")
+	j.Why += "; not decided, as the machine was disturbed (" + j.Undecided + ")"
 }
 
 // OfLatency reports whether Limit is a time in microseconds.

@@ -59,7 +59,10 @@ func thresholds(d *present.Document) web.Table {
 	t := web.Table{Caption: "Thresholds", Heads: web.Heads("threshold", "verdict", "result")}
 	for _, j := range d.Thresholds {
 		kept := web.Cell{Text: "kept", Class: "kept"}
-		if !j.Kept {
+		switch {
+		case j.Undecided != "":
+			kept = word("undecided")
+		case !j.Kept:
 			kept = web.Cell{Text: "BROKEN", Class: "broken"}
 		}
 		_, why, found := strings.Cut(j.Why, ": ")

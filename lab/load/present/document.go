@@ -34,7 +34,7 @@ type Document struct {
 	URL     string    `json:"url"`
 	Partial string    `json:"partial,omitempty"` // why the window is shorter than requested; empty: it is not
 
-	Valid      bool               `json:"valid"` // every gate passed: the figures are valid for the server
+	Valid      bool               `json:"valid"` // every gate passed, except those of disturbances: the figures are valid for the server
 	Gates      []results.Gate     `json:"gates"`
 	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
 
@@ -59,6 +59,8 @@ type Document struct {
 	InFlight  *InFlight         `json:"in_flight,omitempty"` // of requests
 	Stream    *Stream           `json:"stream,omitempty"`    // subscribers only; Latency then is the delay of events
 	Generator results.Generator `json:"generator"`
+	Stalls    []spec.Gap        `json:"stalls,omitempty"`   // the longest times of the window, over 50 ms, in which the generator did not run
+	Silences  []spec.Gap        `json:"silences,omitempty"` // the longest times, over 100 ms, in which requests were in flight and none was answered or failed
 	Server    *Server           `json:"server,omitempty"`   // nil if its processes are unknown
 	Runtime   *Runtime          `json:"runtime,omitempty"`  // nil if the server does not report it
 	Profiles  []Profile         `json:"profiles,omitempty"` // those requested
@@ -135,7 +137,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		return err
 	}
 	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
-	d.Unanswered, d.Late = r.Unanswered, r.Late
+	d.Unanswered, d.Late, d.Stalls, d.Silences = r.Unanswered, r.Late, r.Stalls, r.Silences
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
 	d.Generator = tally.Generator(r, 1)
@@ -168,6 +170,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	}
 	d.ChoosePercents(d.Config.Percentiles)
 	d.noteFew()
+	d.noteSilences()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err
@@ -176,6 +179,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	for _, o := range thresholds {
 		d.Thresholds = append(d.Thresholds, o.Judge(d.Figures()))
 	}
+	d.doubtThresholds(thresholds)
 	return nil
 }
 
@@ -278,16 +282,6 @@ func (d *Document) Failures() (n uint64, kinds string) {
 		}
 	}
 	return n, strings.Join(parts, ", ")
-}
-
-// Kept reports whether all thresholds were kept.
-func (d *Document) Kept() bool {
-	for _, j := range d.Thresholds {
-		if !j.Kept {
-			return false
-		}
-	}
-	return true
 }
 
 // Encode writes d as indented JSON.

@@ -3,6 +3,7 @@ package present
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report"
@@ -25,6 +26,7 @@ func Summary(w io.Writer, d *Document, on screen.Screen) error {
 		s.rate(d)
 	}
 	s.latency(d)
+	s.disturbance(d)
 	s.ramp(d)
 	s.steps(d)
 	s.targets(d)
@@ -63,7 +65,7 @@ func (s *summary) loud(style screen.Style, word, body string) {
 
 // doubts writes failed gates and remarks. They precede the figures that they apply to.
 func (s *summary) doubts(d *Document) {
-	failed := d.Failed()
+	failed := slices.DeleteFunc(d.Failed(), func(g results.Gate) bool { return g.Disturbance })
 	for _, g := range failed {
 		s.loud(screen.Loud, "INVALID:", fmt.Sprintf("%s (gate %s)", report.Line(g.Text), g.Name))
 	}
@@ -74,6 +76,14 @@ func (s *summary) doubts(d *Document) {
 		s.loud(screen.Bold, "NOTE:", report.Line(n))
 	}
 	if len(failed) > 0 || d.Partial != "" || len(d.Notes) > 0 {
+		s.WriteString("\n")
+	}
+}
+
+// disturbance follows the figures that it bounds.
+func (s *summary) disturbance(d *Document) {
+	if text := d.Disturbance(); text != "" {
+		s.loud(screen.Bold, "DISTURBED:", text+".")
 		s.WriteString("\n")
 	}
 }
@@ -241,7 +251,10 @@ func (s *summary) thresholds(d *Document) {
 			s.WriteString("\n")
 		}
 		label, style := "kept", screen.Good
-		if !j.Kept {
+		switch {
+		case j.Undecided != "":
+			label, style = "UNDECIDED", screen.Bold
+		case !j.Kept:
 			label, style = "BROKEN", screen.Loud
 		}
 		s.styled(style, label, j.Why)

@@ -78,6 +78,9 @@ type loop struct {
 	again  []again
 	turn   []again // the list being processed, swapped with again
 
+	turned int64      // time of the last turn, or until when it was to sleep
+	stalls tally.Gaps // of this thread
+
 	started      bool // requests are sent
 	draining     bool // no new requests are sent
 	resigned     bool // do not give up again
@@ -226,6 +229,7 @@ func (l *loop) later(c *conn, flags uint32) {
 func (l *loop) start() {
 	l.started = true
 	l.lastRight = l.Now()
+	l.turned = l.lastRight
 	if l.open != nil {
 		l.open.queue.Begin(l.spec.Arrivals.First(), l.Now(), math.MaxInt64)
 	}
@@ -256,6 +260,7 @@ func (l *loop) Until(t int64) error {
 		if now >= t {
 			return nil
 		}
+		l.awake(now)
 		if err := l.upkeep(now); err != nil {
 			return err
 		}
@@ -345,9 +350,8 @@ func (l *loop) wait(now, t int64) error {
 	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
 		return err
 	}
-	if len(l.poll.Events) > 0 {
-		now = l.Now()
-	}
+	now = l.Now()
+	l.slept(t, now)
 	for i := range l.poll.Events {
 		ev := &l.poll.Events[i]
 		c := &l.conns[ev.Fd]

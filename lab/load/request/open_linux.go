@@ -34,6 +34,7 @@ func newOpenLoop(order *spec.Spec, rec *tally.Recorder) *openLoop {
 // dispatch sends arrivals that are due, as far as connections are free, and returns the
 // time at which there is more to send.
 func (l *loop) dispatch(now int64) int64 {
+	l.awake(now)
 	for range sendsPerTurn {
 		a, ok := l.open.queue.Take(now)
 		if !ok {

@@ -96,7 +96,8 @@ func (c *client) Begin(begin, end int64) {
 	if c.ramp != nil {
 		c.ramp.begin(begin, end, c.at.Failures())
 	}
-	c.flight.Begin(begin)
+	c.flight.Begin(begin, end)
+	c.stalls = tally.NewGaps(begin, end)
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
 		c.quota.begin(c.spec.Requests, c.underWay())
@@ -138,6 +139,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	}
 	res.Held = c.held
 	res.InFlight, res.InFlightMax = c.flight.Window()
+	res.Stalls, res.Silences = c.stalls.Result(), c.flight.Silences(now)
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)
