@@ -54,7 +54,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Foreign = largest(sum.Foreign, r.Foreign)
 		sum.InFlight, sum.InFlightMax = sum.InFlight+r.InFlight, sum.InFlightMax+r.InFlightMax
-		sum.Unanswered, sum.Late = sum.Unanswered+r.Unanswered, sum.Late+r.Late
+		sum.Unanswered, sum.Late, sum.TimedOut = sum.Unanswered+r.Unanswered, sum.Late+r.Late, sum.TimedOut+r.TimedOut
 		sum.Waited = max(sum.Waited, r.Waited)
 		sum.Stalls = tally.MergeGaps(sum.Stalls, r.Stalls)
 		if sum.Silences = tally.CommonGaps(sum.Silences, r.Silences); n == 1 {

@@ -37,6 +37,7 @@ type Figures struct {
 	Answered uint64  // right responses
 	Errors   uint64
 	Lost     uint64             // of Errors, those without a latency: they count as longer than any time
+	Bounds   uint64             // of Lost, those whose age is in Latency
 	Targets  map[string]Figures // by name, of a scenario
 	Stream   *Stream            // of subscribers
 
@@ -183,7 +184,7 @@ func (o Objective) Judge(f Figures) Judged {
 	}
 	if math.IsInf(v, 1) {
 		j.Kept = o.Above
-		j.Why = fmt.Sprintf("%s: %d of %d %s, so it exceeds any time", o.text, f.Lost, f.Lost+f.Latency.Count, o.failed())
+		j.Why = fmt.Sprintf("%s: %d of %d %s, so it exceeds any time", o.text, f.Lost, f.Lost+f.Latency.Count-min(f.Bounds, f.Lost, f.Latency.Count), o.failed())
 		return j
 	}
 	j.Value = &v
@@ -226,7 +227,7 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 	}
 	percent, ok := results.ParsePercentile(o.Metric)
 	if ok && f.Lost > 0 {
-		return beyond(l, percent/100, f.Lost)
+		return beyond(l, percent/100, f.Lost, min(f.Bounds, f.Lost, l.Count))
 	}
 	if us := l.Percentile(percent); ok && us != nil {
 		return *us, true
@@ -236,14 +237,14 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 
 // beyond returns a quantile over requests of which lost have no latency because they
 // failed: they count as longer than any time. It returns false if there are too few
-// requests in total.
-func beyond(l results.Latency, q float64, lost uint64) (us float64, ok bool) {
-	all := l.Count + lost
+// requests in total. The distribution has the ages of so many of them, bounds, as its longest times.
+func beyond(l results.Latency, q float64, lost, bounds uint64) (us float64, ok bool) {
+	all := l.Count + lost - bounds
 	if !results.Carries(all, q) {
 		return 0, false
 	}
 	rank := q * float64(all)
-	if rank > float64(l.Count) {
+	if rank > float64(l.Count-bounds) {
 		return math.Inf(1), true
 	}
 	h, err := l.Decode()

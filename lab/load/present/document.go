@@ -49,6 +49,7 @@ type Document struct {
 	Failing           uint64            `json:"failures"`                        // requests that failed or got no answer: Errors + Unanswered + AfterWindow + Open.Unfinished - NoArrival
 	NoTarget          uint64            `json:"failures_of_no_target,omitempty"` // with Targets: part of Failing that no target counts, such as failed connects, setup, and arrivals never sent
 	Unanswered        uint64            `json:"unanswered,omitempty"`            // closed loop: requests without an answer at the end; Latency includes their ages
+	TimedOut          uint64            `json:"timed_out,omitempty"`             // requests that had no answer in time, included in Failing; Latency includes their ages, which are lower bounds
 	Late              uint64            `json:"late,omitempty"`                  // closed loop: answers after the window that took more than twice as long as any in it; in Latency, not in Requests
 	ErrorRatio        float64           `json:"error_ratio"`                     // share of the requests that failed or got no answer, 0 to 1
 	BytesIn           uint64            `json:"bytes_in"`                        // as counted by the generator
@@ -137,6 +138,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		return err
 	}
 	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
+	d.TimedOut = r.TimedOut
 	d.Unanswered, d.Late, d.Stalls, d.Silences = r.Unanswered, r.Late, r.Stalls, r.Silences
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
@@ -228,7 +230,7 @@ func (d *Document) fillServer(r *spec.Result) {
 func (d *Document) Figures() objective.Figures {
 	f := objective.Figures{
 		Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests,
-		Errors: d.failures(), Lost: d.failures() - d.Unanswered, Targets: d.targetFigures(),
+		Errors: d.failures(), Lost: d.failures() - d.Unanswered, Bounds: d.TimedOut, Targets: d.targetFigures(),
 	}
 	if d.Stream != nil {
 		f.Stream = d.Stream.figures(d.Latency)
@@ -237,7 +239,7 @@ func (d *Document) Figures() objective.Figures {
 		f.Iterations = iterationFigures(&d.Iterations.Flow)
 	}
 	if d.Open != nil {
-		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
+		f.Answered = d.Latency.Count - min(d.Open.Unfinished+d.TimedOut, d.Latency.Count)
 		f.Lost = d.Open.Failed
 	}
 	return f

@@ -175,6 +175,9 @@ func (s *summary) rate(d *Document) {
 	if d.Unanswered > 0 {
 		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below include their ages, which are lower bounds", d.Unanswered))
 	}
+	if d.TimedOut > 0 {
+		s.line("timed out", fmt.Sprintf("%d requests; the latencies below include their ages, which are lower bounds", d.TimedOut))
+	}
 	if d.Late > 0 {
 		s.line("late", fmt.Sprintf("%d answers after the window took more than twice as long as any in it; the latencies below include them", d.Late))
 	}

@@ -135,7 +135,7 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 		if !t.Setup {
 			failed += d.unassigned(t.Requests + failed)
 		}
-		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed}
+		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed, Bounds: t.Latency.Count - min(t.Requests, t.Latency.Count)}
 	}
 	d.tagFigures(all)
 	d.flowFigures(all)

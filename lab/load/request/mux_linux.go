@@ -345,9 +345,11 @@ func (l *loop) scanStreams(c *conn, now int64) {
 		}
 		l.cause = errTimeout
 		if m.heard < s.sent {
+			m.allTimedOut(now)
 			l.fail(c, tally.KindTimeout, now+retryFailed)
 			return
 		}
+		m.timedOut(s, now)
 		m.wire.HTTP2.Cancel(int(s.slot))
 		m.failed(i, tally.KindTimeout, now)
 	}

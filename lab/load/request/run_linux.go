@@ -129,6 +129,7 @@ func (c *client) Cut(now int64) {
 func (c *client) Result(res *spec.Result, now int64) error {
 	res.Requests = c.at.Requests - c.from.Requests
 	res.BytesIn, res.BytesOut = c.at.BytesIn-c.from.BytesIn, c.at.BytesOut-c.from.BytesOut
+	res.TimedOut = c.at.TimedOut - c.from.TimedOut
 	res.Early, res.Dropped = c.at.Early-c.from.Early, c.at.Dropped-c.from.Dropped
 	res.Errors = c.at.KindsSince(&c.from)
 	if c.ramp != nil {

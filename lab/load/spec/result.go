@@ -6,6 +6,7 @@ type Result struct {
 	Requests      uint64            `json:"requests"`               // right responses, or events of a stream
 	Errors        map[string]uint64 `json:"errors"`                 // by kind, see the Err constants
 	Unanswered    uint64            `json:"unanswered,omitempty"`   // closed loop: requests without a response, although the generator waited for them after the window; Histogram has their ages, which are lower bounds
+	TimedOut      uint64            `json:"timed_out,omitempty"`    // requests that failed for want of an answer within Spec.Timeout; Histogram has their ages, which are lower bounds
 	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram includes their latencies, Requests does not
 	Waited        float64           `json:"wait_seconds,omitempty"` // seconds of the window in which the generator's thread was ready to run while another one had its CPU; 0 if the kernel does not count them
 	BytesIn       uint64            `json:"bytes_in"`
@@ -51,7 +52,7 @@ type Step struct {
 	Failed     uint64 `json:"failed"`     // ended with an error
 	Unfinished uint64 `json:"unfinished"` // without a response when the run ended: their latency is their age then
 	Answered   uint64 `json:"answered"`   // right responses received within the step, whenever they were due
-	Histogram  string `json:"hdr"`        // response times of Right and Unfinished; as Result.Histogram, to two digits with more than 50 steps
+	Histogram  string `json:"hdr"`        // response times of Right and Unfinished, and the ages of those of Failed that timed out; as Result.Histogram, to two digits with more than 50 steps
 }
 
 // Target is the result of one request of a scenario.
