@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
@@ -29,5 +30,19 @@ func Ran(stalls []spec.Gap) results.Gate {
 		Name: "stall", Passed: longest <= stallLimit, Value: longest, Limit: stallLimit,
 		Text:        text + ": it was stopped, or its core was taken",
 		Disturbance: true, Spoils: []results.Figure{results.FigureRate, results.FigureLatency},
+	}
+}
+
+// Settled passes if the rate of a closed loop did not rise or fall throughout the window. drift is its
+// change, relative to the beginning.
+func Settled(drift float64) results.Gate {
+	word := "rose"
+	if drift < 0 {
+		word = "fell"
+	}
+	return results.Gate{
+		Name: "steady", Passed: drift == 0, Value: drift,
+		Text:        fmt.Sprintf("the rate %s by %s from the first third of the window to the last: the mean describes neither", word, report.Percent(math.Abs(drift))),
+		Disturbance: true, Spoils: []results.Figure{results.FigureCPU, results.FigureRate, results.FigureLatency},
 	}
 }

@@ -165,5 +165,8 @@ func (q *Queue) Due(now int64) uint64 {
 	return q.due
 }
 
+// Oldest returns the time of the first arrival that is due and not taken, and false without one.
+func (q *Queue) Oldest(now int64) (intended int64, ok bool) { return q.next, q.next <= now }
+
 // Waiting returns how many arrivals are due and not taken.
 func (q *Queue) Waiting(now int64) uint64 { return max(q.Due(now), q.taken) - q.taken }

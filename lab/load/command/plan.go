@@ -135,7 +135,7 @@ func (l *Flags) checkTogether(changed func(string) bool) error {
 func (p *plan) checkFiles(changed func(string) bool) error {
 	l := &p.flags
 	taken := map[string]string{} // flags by file
-	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
+	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}, {"junit", l.junit}, {"summary", l.summary}} {
 		if out.path == "" && changed(out.flag) {
 			return fmt.Errorf("--%s: name a file, as run.%[1]s, or leave it out", out.flag)
 		}

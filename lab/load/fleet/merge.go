@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/redline-go/redline/lab/load/spec"
@@ -56,6 +57,16 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.InFlight, sum.InFlightMax = sum.InFlight+r.InFlight, sum.InFlightMax+r.InFlightMax
 		sum.Unanswered, sum.Late, sum.TimedOut = sum.Unanswered+r.Unanswered, sum.Late+r.Late, sum.TimedOut+r.TimedOut
 		sum.Waited = max(sum.Waited, r.Waited)
+		for status, n := range r.Statuses {
+			if sum.Statuses == nil {
+				sum.Statuses = map[string]uint64{}
+			}
+			sum.Statuses[status] += n
+		}
+		sum.Bodies = sum.Bodies.Merge(r.Bodies)
+		if math.Abs(r.Drift) > math.Abs(sum.Drift) {
+			sum.Drift = r.Drift
+		}
 		sum.Stalls = tally.MergeGaps(sum.Stalls, r.Stalls)
 		if sum.Silences = tally.CommonGaps(sum.Silences, r.Silences); n == 1 {
 			sum.Silences = r.Silences

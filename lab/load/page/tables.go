@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redline-go/redline/lab/load/present"
@@ -257,8 +256,8 @@ func gates(d *present.Document) web.Table {
 		if !g.Passed {
 			passed = web.Cell{Text: "no", Class: "broken"}
 		}
-		number := func(v float64) web.Cell { return web.Number(v, strconv.FormatFloat(v, 'g', 3, 64)) }
-		t.Rows = append(t.Rows, []web.Cell{word(g.Name), passed, number(g.Value), number(g.Limit)})
+		value, limit := present.GateFigures(g)
+		t.Rows = append(t.Rows, []web.Cell{word(g.Name), passed, web.Number(g.Value, value), web.Number(g.Limit, limit)})
 	}
 	return t
 }

@@ -41,6 +41,8 @@ type Document struct {
 	RequestsPerSecond float64           `json:"requests_per_second"`             // right answers a second
 	Seconds           float64           `json:"seconds"`                         // measured length of the window
 	Requests          uint64            `json:"requests"`                        // right answers in the window
+	Statuses          map[string]uint64 `json:"statuses,omitempty"`              // answers by status, right or wrong
+	Bodies            *spec.Sizes       `json:"bodies,omitempty"`                // of right answers
 	Wrong             uint64            `json:"wrong"`                           // answers with another status, length or body, or that failed a check; included in Errors
 	Answers           uint64            `json:"answers"`                         // Requests plus Wrong; with subscribers, events
 	Errors            map[string]uint64 `json:"errors"`                          // by kind
@@ -138,7 +140,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		return err
 	}
 	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
-	d.TimedOut = r.TimedOut
+	d.TimedOut, d.Statuses, d.Bodies = r.TimedOut, r.Statuses, r.Bodies
 	d.Unanswered, d.Late, d.Stalls, d.Silences = r.Unanswered, r.Late, r.Stalls, r.Silences
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
@@ -173,6 +175,8 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	d.ChoosePercents(d.Config.Percentiles)
 	d.noteFew()
 	d.noteSilences()
+	d.noteVarying()
+	d.noteAfter()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err

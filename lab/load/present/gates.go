@@ -36,6 +36,9 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is the requested one
 		d.Gates = append(d.Gates, verdict.Steady(r.Steady, r.WarmupSeconds))
+		if r.Drift != 0 && r.Steady {
+			d.Gates[len(d.Gates)-1] = verdict.Settled(r.Drift)
+		}
 	}
 	if d.Open == nil {
 		d.Gates = append(d.Gates, verdict.Unanswered(d.Unanswered), verdict.Unbound(d.Generator.Bound, d.Generator.CPUUtilisation))

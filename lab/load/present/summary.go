@@ -161,6 +161,9 @@ func (s *summary) rate(d *Document) {
 		answers = fmt.Sprintf("%d = %d right + %d wrong", d.Answers, d.Requests, d.Wrong)
 	}
 	s.line("answers", fmt.Sprintf("%s in %s; %s/s in, %s/s out", answers, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	if text := d.AnswersText(); text != "" {
+		s.line("status", text)
+	}
 	errors := "none"
 	if n, kinds := d.Failures(); n > 0 {
 		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), kinds)

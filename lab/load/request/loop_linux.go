@@ -62,6 +62,8 @@ type loop struct {
 	play     *play      // nil: one request, without a scenario
 	ramp     *rampState // nil: all connections are active throughout
 	template h1.Template
+	learned  answer // the template's
+	answers  tally.Answers
 	reel     reel        // of requests, without a scenario
 	repeats  bool        // all answers are the same, so that the template applies
 	piece    []byte      // of streamed bodies

@@ -266,7 +266,7 @@ func (m *mux) End(slot int) {
 	if s.first == m.now { // it arrived whole, as Recorder.FirstBytes assumes
 		s.first = 0
 	}
-	a := answer{verdict: s.judge.End(s.request.Head()), status: s.status}
+	a := answer{verdict: s.judge.End(s.request.Head()), status: s.status, size: s.judge.Size()}
 	if s.target != nil && a.verdict == h1.Right {
 		a.failed = l.play.judge(s.turn, s.target, s.status)
 	}

@@ -81,6 +81,9 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 	if t.Errors > 0 {
 		t.Kinds = c.at.KindsSince(&c.was)
 	}
+	if len(t.Heat) == 0 {
+		c.ages(t, now)
+	}
 	if c.ramp != nil {
 		t.Users = c.standing * max(c.spec.Streams, 1)
 	}
@@ -97,6 +100,7 @@ func (c *client) Begin(begin, end int64) {
 		c.ramp.begin(begin, end, c.at.Failures())
 	}
 	c.flight.Begin(begin, end)
+	c.answers = tally.Answers{}
 	c.stalls = tally.NewGaps(begin, end)
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
@@ -139,6 +143,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
+	c.answers.Result(res)
 	res.InFlight, res.InFlightMax = c.flight.Window()
 	res.Stalls, res.Silences = c.stalls.Result(), c.flight.Silences(now)
 	switch {

@@ -5,6 +5,9 @@ type Result struct {
 	Seconds       float64           `json:"seconds"`                // the window's length, as measured
 	Requests      uint64            `json:"requests"`               // right responses, or events of a stream
 	Errors        map[string]uint64 `json:"errors"`                 // by kind, see the Err constants
+	Statuses      map[string]uint64 `json:"statuses,omitempty"`     // complete answers of the window by status, right or wrong; open loop: to the arrivals due in it
+	Bodies        *Sizes            `json:"bodies,omitempty"`       // of the right answers among them, without framing
+	Drift         float64           `json:"drift,omitempty"`        // closed loop whose rate rose or fell throughout the window: the change from its first third to its last, relative to the first; 0: none
 	Unanswered    uint64            `json:"unanswered,omitempty"`   // closed loop: requests without a response, although the generator waited for them after the window; Histogram has their ages, which are lower bounds
 	TimedOut      uint64            `json:"timed_out,omitempty"`    // requests that failed for want of an answer within Spec.Timeout; Histogram has their ages, which are lower bounds
 	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram includes their latencies, Requests does not
