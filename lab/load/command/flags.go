@@ -25,7 +25,7 @@ var Groups = []cli.Group{
 	{Title: "Load", Flags: "connections duration requests warmup ramp pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
-	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body keep-going io"},
+	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body wait-for keep-going io"},
 	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca cert key server-name tls-resume"},
 	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited websocket websocket-send stamp ids retry stall topics churn slow-subscribers"},
 	{Title: "Publishers to them", Flags: "publish publish-rate publish-size publish-header publish-connections"},
@@ -40,6 +40,7 @@ var Groups = []cli.Group{
 type Flags struct {
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
+	waitFor                       time.Duration
 	requests                      int64
 	rate, arrivals, stages, burst string
 	seed                          uint64
@@ -90,6 +91,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	l.users.bind(f)
 	l.protocol.bind(f)
 	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "limit for connecting, and for one answer")
+	f.DurationVar(&l.waitFor, "wait-for", 0, "`TIME` to wait for a server that does not listen yet")
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
 	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: the process that listens on the port, if on this machine)")
 	l.runtime.bind(f)

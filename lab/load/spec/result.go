@@ -9,7 +9,7 @@ type Result struct {
 	Bodies        *Sizes            `json:"bodies,omitempty"`       // of the right answers among them, without framing
 	Drift         float64           `json:"drift,omitempty"`        // closed loop whose rate rose or fell throughout the window: the change from its first third to its last, relative to the first; 0: none
 	Unanswered    uint64            `json:"unanswered,omitempty"`   // closed loop: requests without a response, although the generator waited for them after the window; Histogram has their ages, which are lower bounds
-	TimedOut      uint64            `json:"timed_out,omitempty"`    // requests that failed for want of an answer within Spec.Timeout; Histogram has their ages, which are lower bounds
+	TimedOut      uint64            `json:"timed_out,omitempty"`    // requests that failed for lack of an answer within Spec.Timeout; Histogram has their ages, which are lower bounds
 	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram includes their latencies, Requests does not
 	Waited        float64           `json:"wait_seconds,omitempty"` // seconds of the window in which the generator's thread was ready to run while another one had its CPU; 0 if the kernel does not count them
 	BytesIn       uint64            `json:"bytes_in"`
