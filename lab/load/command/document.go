@@ -39,6 +39,9 @@ func (s *session) document(words string) *present.Document {
 			Percentiles: p.percents,
 		},
 	}
+	if most := p.most(p.arrivals); most > d.Config.Connections {
+		d.Config.Most = most
+	}
 	p.describeUsers(&d.Config)
 	if p.subscribers != nil {
 		d.Stream = p.audience()

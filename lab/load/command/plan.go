@@ -34,6 +34,7 @@ type plan struct {
 	duration     time.Duration // maximum length of the window
 	tick         time.Duration // between the points of the time series
 	workers      int
+	asked        bool // the number of connections is the user's
 	request      request
 	users        userPlan
 	arrivals     *arrive.Plan // nil: a closed loop
@@ -54,6 +55,7 @@ type plan struct {
 // resolve converts the flags to a plan. Its errors say what to write instead.
 func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error) {
 	p := &plan{flags: *l, seed: l.seed, duration: l.duration, workers: l.fleet.workers}
+	p.asked = changed("connections")
 	if !changed("seed") {
 		p.seed = rand.Uint64() >> 11 // exact in JSON
 	}

@@ -104,7 +104,8 @@ type Config struct {
 	Body            int     `json:"body_bytes"`
 	Status          int     `json:"status"` // expected of every answer; 0: determined by the checks
 	Connections     int     `json:"connections"`
-	Ramp            string  `json:"ramp,omitempty"` // how the number of connections changes, in words; Connections is the maximum
+	Most            int     `json:"connections_at_most,omitempty"` // open loop: as arrivals that wait for one get another; 0: Connections
+	Ramp            string  `json:"ramp,omitempty"`                // how the number of connections changes, in words; Connections is the maximum
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // open loop: in words
 	Seed            uint64  `json:"seed"`               // of all random numbers

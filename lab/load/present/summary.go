@@ -110,6 +110,9 @@ func (d *Document) Describe() string {
 	if n == 1 {
 		parts[0] = "1 " + what
 	}
+	if c.Most > 0 {
+		parts[0] += fmt.Sprintf(" and up to %d when arrivals wait", c.Most)
+	}
 	if c.Ramp != "" {
 		parts[0] = "up to " + parts[0] + " (" + c.Ramp + ")"
 	}

@@ -38,7 +38,7 @@ type InFlight struct {
 
 func (d *Document) inFlight(r *spec.Result) *InFlight {
 	c := &d.Config
-	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: c.Connections * max(c.Pipeline, 1) * max(c.Streams, 1)}
+	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: max(c.Connections, c.Most) * max(c.Pipeline, 1) * max(c.Streams, 1)}
 }
 
 // Average formats the mean.

@@ -86,6 +86,7 @@ type loop struct {
 	started      bool // requests are sent
 	draining     bool // no new requests are sent
 	resigned     bool // do not give up again
+	made         int  // places that have had a connection, or are to get one now
 	connecting   int
 	standing     int // established connections
 	most         int // the maximum of standing before the start
@@ -152,6 +153,10 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}
 	l.rules = newRules(order)
 	l.prepare()
+	if l.made = len(l.conns); order.Initial > 0 {
+		l.made = order.Initial
+		l.retry = l.retry[:l.made]
+	}
 	if order.Ramp != nil {
 		l.ramp = newRampState(order)
 		l.retry = l.retry[:l.ramp.want]

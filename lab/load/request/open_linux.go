@@ -58,6 +58,7 @@ func (l *loop) dispatch(now int64) int64 {
 		l.flushFrames(m.c)
 	}
 	l.dirty = l.dirty[:0]
+	l.grow(now)
 	return l.open.queue.Ready()
 }
 
