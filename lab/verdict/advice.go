@@ -14,6 +14,8 @@ func Advice(gate string, open bool) string {
 		return "Give the server more time before the window with --warmup."
 	case "steal":
 		return "Run again when the host is quiet, or on a machine with dedicated CPUs."
+	case "stall":
+		return "Run again, with nothing else on the generator's core; give it one with --cpu."
 	case "foreign CPU":
 		return "Stop the other processes, or keep them off the CPUs of server and generator."
 	case "generator":

@@ -168,7 +168,7 @@ func TestLoadExportNobody(t *testing.T) {
 		t.Errorf("exit code %d after %d requests, %s", code, n, said)
 	}
 	code, out, said = loadOf(t, t.Context(), short("--export", "influxdb="+gone+"?db=x", "--export-optional", "--json", "-", url)...)
-	if d := documentOf(t, out); code != 0 || len(d.Notes) != 1 || !strings.Contains(said, "NOTE: nothing was exported to influxdb=http://127.") || strings.Contains(out+said, "s3cret") {
+	if d := documentOf(t, out); code != 0 || len(remarks(d)) != 1 || !strings.Contains(said, "NOTE: nothing was exported to influxdb=http://127.") || strings.Contains(out+said, "s3cret") {
 		t.Errorf("exit code %d, notes %q, %s", code, d.Notes, said)
 	}
 }
@@ -186,7 +186,7 @@ func TestLoadExportDies(t *testing.T) {
 	t.Cleanup(s.Close)
 	code, out, said := loadOf(t, t.Context(), short("--export", "otlp="+s.URL, "--json", "-", url)...)
 	d := documentOf(t, out)
-	if code != 1 || d.Requests == 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "points were not exported to otlp=") ||
+	if code != 1 || d.Requests == 0 || len(remarks(d)) != 1 || !strings.Contains(remarks(d)[0], "points were not exported to otlp=") ||
 		!strings.Contains(said, "export the result to otlp="+s.URL+"/v1/metrics: the answer has status 507: full") {
 		t.Errorf("exit code %d, notes %q, %s", code, d.Notes, said)
 	}

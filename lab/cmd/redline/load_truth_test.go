@@ -90,7 +90,7 @@ func TestLoadNeverAnswered(t *testing.T) {
 				"--threshold", "p50<1m,p99<1m", "--json", "-", url)
 			d := documentOf(t, out)
 			o := d.Open
-			if o == nil || o.Due != 400 || o.Failed+o.Unfinished < 10 || o.Due != d.Latency.Count-o.Unfinished+o.Failed+o.Unfinished {
+			if o == nil || o.Due != 400 || o.Failed+o.Unfinished < 10 || o.Due != d.Latency.Count-d.TimedOut+o.Failed {
 				t.Fatalf("%+v, %d latencies, %s", o, d.Latency.Count, said)
 			}
 			if code != command.ExitInvalid || !slices.Contains(failed(d), "errors") {
@@ -103,7 +103,7 @@ func TestLoadNeverAnswered(t *testing.T) {
 	}
 }
 
-// TestLoadForeignCPU finds a run INVALID beside processes that use the CPUs of the server
+// TestLoadForeignCPU finds a run disturbed beside processes that use the CPUs of the server
 // and the generator.
 func TestLoadForeignCPU(t *testing.T) {
 	once(t)
@@ -114,7 +114,7 @@ func TestLoadForeignCPU(t *testing.T) {
 	for _, more := range [][]string{{"-c", "4"}, {"-c", "64", "-r", "100"}, {"-c", "4", "--workers", "2"}} {
 		code, out, said := loadOf(t, t.Context(), append(more, "-d", "1s", "--warmup", "0", "--json", "-", url)...)
 		d := documentOf(t, out)
-		if f := d.Generator.ForeignRatio; code != command.ExitInvalid || f == nil || *f < 0.1 || !slices.Contains(failed(d), "foreign CPU") {
+		if f := d.Generator.ForeignRatio; d.Valid && code != 0 || f == nil || *f < 0.1 || !slices.Contains(failed(d), "foreign CPU") {
 			t.Errorf("%v: exit code %d, foreign CPU %v, gates %v; %s", more, code, f, failed(d), said)
 		}
 	}

@@ -91,7 +91,7 @@ func TestLoadControl(t *testing.T) {
 	code, out, said := loadOf(t, t.Context(), short("--control", controlSocket(t, 1<<30), "--json", "-", "--csv", table, url)...)
 	d := documentOf(t, out)
 	r := d.Runtime
-	if code != 0 || r == nil || len(d.Notes) > 0 {
+	if code != 0 || r == nil || len(remarks(d)) > 0 {
 		t.Fatalf("exit code %d, runtime %+v, notes %q, %s", code, r, d.Notes, said)
 	}
 	// The growth per answer is known; the number of answers depends on the machine.
@@ -123,7 +123,7 @@ func TestLoadControlOfWorkers(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), short("--workers", "2", "--control", controlSocket(t, 1<<30), "--json", "-", url)...)
 	d := documentOf(t, out)
-	if r := d.Runtime; code != 0 || r == nil || r.AllocsPerRequest <= 0 || r.Goroutines < 40 || len(d.Workers) != 2 || len(d.Notes) > 0 {
+	if r := d.Runtime; code != 0 || r == nil || r.AllocsPerRequest <= 0 || r.Goroutines < 40 || len(d.Workers) != 2 || len(remarks(d)) > 0 {
 		t.Errorf("exit code %d, runtime %+v, %d workers, notes %q, %s", code, r, len(d.Workers), d.Notes, said)
 	}
 }
@@ -134,7 +134,7 @@ func TestLoadControlDies(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), short("--control", controlSocket(t, 2), "--json", "-", url)...)
 	d := documentOf(t, out)
-	if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "the server's runtime could not be read") {
+	if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || len(remarks(d)) != 1 || !strings.Contains(remarks(d)[0], "the server's runtime could not be read") {
 		t.Errorf("exit code %d, %d requests, errors %v, notes %q", code, d.Requests, d.Errors, d.Notes)
 	}
 	if !strings.Contains(said, "NOTE: the server's runtime could not be read") {
@@ -146,7 +146,7 @@ func TestLoadPProf(t *testing.T) {
 	url, base := inside(t, nil)
 	code, out, said := loadOf(t, t.Context(), short("--pprof", strings.TrimSuffix(base, "/debug/pprof"), "--json", "-", url)...)
 	d := documentOf(t, out)
-	if r := d.Runtime; code != 0 || r == nil || r.Source != "pprof" || r.AllocsPerRequest < 1 || r.BytesPerRequest < 1 || r.Goroutines < 3 || r.HeapBytes == 0 || len(d.Notes) > 0 {
+	if r := d.Runtime; code != 0 || r == nil || r.Source != "pprof" || r.AllocsPerRequest < 1 || r.BytesPerRequest < 1 || r.Goroutines < 3 || r.HeapBytes == 0 || len(remarks(d)) > 0 {
 		t.Errorf("exit code %d, runtime %+v, notes %q, %s", code, r, d.Notes, said)
 	}
 }
@@ -179,7 +179,7 @@ func TestLoadPProfFails(t *testing.T) {
 			})
 			code, out, said := loadOf(t, t.Context(), short("--pprof", base, "--json", "-", url)...)
 			d := documentOf(t, out)
-			if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || d.Runtime != nil || len(d.Notes) != 1 || !regexp.MustCompile(c.want).MatchString(d.Notes[0]) {
+			if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || d.Runtime != nil || len(remarks(d)) != 1 || !regexp.MustCompile(c.want).MatchString(remarks(d)[0]) {
 				t.Errorf("exit code %d, %d requests, errors %v, runtime %+v, notes %q\n%s", code, d.Requests, d.Errors, d.Runtime, d.Notes, said)
 			}
 		})
@@ -198,7 +198,7 @@ func TestLoadProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := documentOf(t, string(text))
-	if code != 0 || len(d.Profiles) != 4 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "profiles were taken within the window (cpu, heap, goroutine") {
+	if code != 0 || len(d.Profiles) != 4 || len(remarks(d)) != 1 || !strings.Contains(remarks(d)[0], "profiles were taken within the window (cpu, heap, goroutine") {
 		t.Fatalf("exit code %d, profiles %+v, notes %q, %s", code, d.Profiles, d.Notes, said)
 	}
 	for _, p := range d.Profiles[:3] {
@@ -292,7 +292,7 @@ func TestLoadProfileInterrupted(t *testing.T) {
 	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run ended before the profile was complete") {
 		t.Errorf("exit code %d, partial %q, profiles %+v, %s", code, d.Partial, d.Profiles, said)
 	}
-	if d.Runtime == nil || d.Runtime.AllocsPerRequest <= 0 || len(d.Notes) != 1 {
+	if d.Runtime == nil || d.Runtime.AllocsPerRequest <= 0 || len(remarks(d)) != 1 {
 		t.Errorf("runtime %+v, notes %q", d.Runtime, d.Notes)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

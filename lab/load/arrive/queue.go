@@ -7,7 +7,7 @@ import "math"
 type Arrival struct {
 	Conn     int   // connection for the request, no longer free
 	Intended int64 // when it was due: response time counts from here
-	Possible int64 // when it was due and a connection was free: any later delay is the caller's
+	Possible int64 // when it was due and a connection was free, without what the caller's own stalls added: any later delay is the caller's
 }
 
 // Queue assigns the arrivals of a plan to connections, in order, never early, and without
@@ -39,6 +39,7 @@ type Queue struct {
 	usable []bool // and is free; a lost one may still be listed
 	free   int    // usable connections
 	since  int64  // when free last increased from 0
+	stalls []stall
 }
 
 // NewQueue returns a queue for the given number of connections, none of them free, and no
@@ -53,7 +54,7 @@ func NewQueue(connections int) *Queue {
 // Begin replaces the arrivals by those of p and resets the counts: p begins at origin, and
 // arrivals at end or later are ignored.
 func (q *Queue) Begin(p *Plan, origin, end int64) {
-	q.origin, q.end, q.taken, q.due = origin, end, 0, 0
+	q.origin, q.end, q.taken, q.due, q.stalls = origin, end, 0, 0, nil
 	q.times, q.ahead = p.Times(), p.Times()
 	q.next, q.coming = q.step(&q.times), q.step(&q.ahead)
 }
@@ -117,7 +118,8 @@ func (q *Queue) Take(now int64) (Arrival, bool) {
 	if q.Ready() > now {
 		return Arrival{}, false
 	}
-	a := Arrival{Conn: q.pop(), Intended: q.next, Possible: max(q.next, q.since)}
+	a := Arrival{Intended: q.next, Possible: q.possible()}
+	a.Conn = q.pop()
 	q.advance()
 	return a, true
 }
@@ -162,6 +164,9 @@ func (q *Queue) Due(now int64) uint64 {
 	}
 	return q.due
 }
+
+// Oldest returns the time of the first arrival that is due and not taken, and false without one.
+func (q *Queue) Oldest(now int64) (intended int64, ok bool) { return q.next, q.next <= now }
 
 // Waiting returns how many arrivals are due and not taken.
 func (q *Queue) Waiting(now int64) uint64 { return max(q.Due(now), q.taken) - q.taken }

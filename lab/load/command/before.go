@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -29,9 +31,29 @@ type server struct {
 	processes present.Server // without PIDs if they are unknown
 }
 
+// waitStep is the time between two attempts to reach a server that does not listen yet.
+const waitStep = 100 * time.Millisecond
+
+// askOpened is askFirst for a server that may not listen yet: it asks again for up to --wait-for.
+func (p *plan) askOpened(ctx context.Context) (first firstAnswer, status int, err error) {
+	over := time.Now().Add(p.flags.waitFor)
+	for {
+		first, status, err = p.askFirst(ctx)
+		closed := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) && p.flags.users.unix != ""
+		if !closed || !time.Now().Before(over) {
+			return first, status, err
+		}
+		select {
+		case <-ctx.Done():
+			return first, status, err
+		case <-time.After(waitStep):
+		}
+	}
+}
+
 // findServer sends the requests before the run, and finds the server's processes.
 func (p *plan) findServer(ctx context.Context) (server, error) {
-	first, status, err := p.askFirst(ctx)
+	first, status, err := p.askOpened(ctx)
 	if err != nil {
 		return server{}, err
 	}

@@ -39,6 +39,9 @@ func (s *session) document(words string) *present.Document {
 			Percentiles: p.percents,
 		},
 	}
+	if most := p.most(p.arrivals); most > d.Config.Connections {
+		d.Config.Most = most
+	}
 	p.describeUsers(&d.Config)
 	if p.subscribers != nil {
 		d.Stream = p.audience()
@@ -167,6 +170,7 @@ func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 		{p.flags.json, d.Encode},
 		{p.flags.csv, func(w io.Writer) error { return present.CSV(w, d.Series) }},
 		{p.flags.hdr, func(w io.Writer) error { return present.HDR(w, d) }},
+		{p.flags.junit, func(w io.Writer) error { return present.JUnit(w, d) }},
 	} {
 		if out.path == "" || out.path == "-" {
 			continue
@@ -185,15 +189,41 @@ func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 			return err
 		}
 	}
+	if err := appendSummary(p.flags.summary, d); err != nil {
+		return err
+	}
+	print := func(w io.Writer) error {
+		err := present.Summary(w, d, cli.ScreenOf(c, w))
+		if err == nil && p.flags.gates {
+			err = present.Gates(w, d)
+		}
+		return err
+	}
 	if p.flags.json != "-" {
-		return present.Summary(c.OutOrStdout(), d, cli.ScreenOf(c, c.OutOrStdout()))
+		return print(c.OutOrStdout())
 	}
 	if !p.flags.quiet {
-		if err := present.Summary(c.ErrOrStderr(), d, cli.ScreenOf(c, c.ErrOrStderr())); err != nil {
+		if err := print(c.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
 	return d.Encode(c.OutOrStdout())
+}
+
+// appendSummary appends the summary in Markdown to a file, which the other steps of a job write too. An
+// empty path writes none.
+func appendSummary(path string, d *present.Document) error {
+	if path == "" {
+		return nil
+	}
+	out, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		err = errors.Join(present.Markdown(out, d), out.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("save the summary: %w", err)
+	}
+	return nil
 }
 
 // exit returns the error that the command ends with.
@@ -208,7 +238,11 @@ func (p *plan) exit(ctx context.Context, d *present.Document, err error) error {
 		return err
 	case !d.Valid && !p.flags.allowInvalid:
 		return cli.ExitCode(ExitInvalid)
-	case !d.Kept() || d.Search != nil && d.Search.Rate == 0:
+	case d.Broken() || d.Search != nil && d.Search.Rate == 0:
+		return cli.ExitCode(ExitBroken)
+	case !d.Kept() && !p.flags.allowInvalid:
+		return cli.ExitCode(ExitInvalid)
+	case !d.Kept():
 		return cli.ExitCode(ExitBroken)
 	}
 	return nil

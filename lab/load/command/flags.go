@@ -14,7 +14,7 @@ import (
 // The exit codes of a run, in addition to those of all verbs.
 const (
 	ExitBroken  = 3 // a threshold was not kept
-	ExitInvalid = 4 // a gate failed: the figures are not valid
+	ExitInvalid = 4 // a gate failed: the figures are not valid; or a disturbance leaves a threshold undecided
 )
 
 // usualWarmup is the warm-up without a flag.
@@ -25,7 +25,7 @@ var Groups = []cli.Group{
 	{Title: "Load", Flags: "connections duration requests warmup ramp pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
-	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body keep-going io"},
+	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body wait-for keep-going io"},
 	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca cert key server-name tls-resume"},
 	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited websocket websocket-send stamp ids retry stall topics churn slow-subscribers"},
 	{Title: "Publishers to them", Flags: "publish publish-rate publish-size publish-header publish-connections"},
@@ -33,13 +33,14 @@ var Groups = []cli.Group{
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
 	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
 	{Title: "Metrics", Flags: "export export-run export-linger export-optional"},
-	{Title: "Results", Flags: "percentiles json csv hdr html quiet allow-invalid cpu help"},
+	{Title: "Results", Flags: "percentiles gates json csv hdr html junit summary quiet allow-invalid cpu help"},
 }
 
 // Flags is the command line of a run, as written.
 type Flags struct {
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
+	waitFor                       time.Duration
 	requests                      int64
 	rate, arrivals, stages, burst string
 	seed                          uint64
@@ -51,8 +52,9 @@ type Flags struct {
 	cpu                           string
 	pids                          []int
 	json, csv, hdr, html          string
+	junit, summary                string
 	percentiles                   string
-	quiet, allowInvalid           bool
+	quiet, allowInvalid, gates    bool
 
 	users    userFlags
 	protocol protocolFlags
@@ -89,6 +91,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	l.users.bind(f)
 	l.protocol.bind(f)
 	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "limit for connecting, and for one answer")
+	f.DurationVar(&l.waitFor, "wait-for", 0, "`TIME` to wait for a server that does not listen yet")
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
 	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: the process that listens on the port, if on this machine)")
 	l.runtime.bind(f)
@@ -97,10 +100,13 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.csv, "csv", "", "write the time series to this `FILE`")
 	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")
 	f.StringVar(&l.html, "html", "", "write a page with charts to this `FILE`")
+	f.StringVar(&l.junit, "junit", "", "write thresholds and validity as JUnit XML to this `FILE`, for CI")
+	f.StringVar(&l.summary, "summary", "", "append a summary in Markdown to this `FILE`, as $GITHUB_STEP_SUMMARY")
 	f.BoolVar(&l.quiet, "quiet", false, "no live view and no progress; with --json - no summary either")
 	l.fleet.bind(f)
 	l.kube.bind(f)
-	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
+	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid, and a disturbed one undisturbed")
+	f.BoolVar(&l.gates, "gates", false, "print all checks of the run's validity, with their values and limits")
 	l.streams.bind(f)
 	l.export.bind(f)
 }

@@ -34,6 +34,7 @@ type plan struct {
 	duration     time.Duration // maximum length of the window
 	tick         time.Duration // between the points of the time series
 	workers      int
+	asked        bool // the number of connections is the user's
 	request      request
 	users        userPlan
 	arrivals     *arrive.Plan // nil: a closed loop
@@ -54,6 +55,7 @@ type plan struct {
 // resolve converts the flags to a plan. Its errors say what to write instead.
 func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error) {
 	p := &plan{flags: *l, seed: l.seed, duration: l.duration, workers: l.fleet.workers}
+	p.asked = changed("connections")
 	if !changed("seed") {
 		p.seed = rand.Uint64() >> 11 // exact in JSON
 	}
@@ -135,7 +137,7 @@ func (l *Flags) checkTogether(changed func(string) bool) error {
 func (p *plan) checkFiles(changed func(string) bool) error {
 	l := &p.flags
 	taken := map[string]string{} // flags by file
-	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
+	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}, {"junit", l.junit}, {"summary", l.summary}} {
 		if out.path == "" && changed(out.flag) {
 			return fmt.Errorf("--%s: name a file, as run.%[1]s, or leave it out", out.flag)
 		}

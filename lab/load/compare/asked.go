@@ -85,6 +85,9 @@ func path(d *present.Document) string {
 	return u.RequestURI()
 }
 
+// sound reports whether a run can be compared with another one: it is valid, and nothing disturbed it.
+func sound(d *present.Document) bool { return d.Valid && len(d.Disturbed()) == 0 }
+
 // notes returns remarks that make a comparison doubtful, about each run and about both.
 func notes(a, b *present.Document) (list []string) {
 	for _, d := range []struct {
@@ -92,7 +95,11 @@ func notes(a, b *present.Document) (list []string) {
 		*present.Document
 	}{{"a", a}, {"b", b}} {
 		for _, g := range d.Failed() {
-			list = append(list, fmt.Sprintf("INVALID: run %s: %s (gate %s)", d.name, report.Line(g.Text), report.Line(g.Name)))
+			word := "INVALID"
+			if g.Disturbance {
+				word = "DISTURBED"
+			}
+			list = append(list, fmt.Sprintf("%s: run %s: %s (gate %s)", word, d.name, report.Line(g.Text), report.Line(g.Name)))
 		}
 		if d.Partial != "" {
 			list = append(list, fmt.Sprintf("PARTIAL: run %s: %s", d.name, report.Line(d.Partial)))

@@ -137,8 +137,8 @@ func Of(a, b *present.Document, percents ...float64) *Comparison {
 	}
 	first, second := sliced(a), sliced(b)
 	la, lb := layout(first), layout(second)
-	c.A = Run{URL: a.URL, Valid: a.Valid, Seconds: a.Seconds, Slices: la.Slices, Block: la.Block}
-	c.B = Run{URL: b.URL, Valid: b.Valid, Seconds: b.Seconds, Slices: lb.Slices, Block: lb.Block}
+	c.A = Run{URL: a.URL, Valid: sound(a), Seconds: a.Seconds, Slices: la.Slices, Block: la.Block}
+	c.B = Run{URL: b.URL, Valid: sound(b), Seconds: b.Seconds, Slices: lb.Slices, Block: lb.Block}
 	figures := func(i, j []int, out []float64) []float64 {
 		if len(i) == 0 || len(j) == 0 {
 			return out

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/redline-go/redline/lab/load/spec"
@@ -54,8 +55,9 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Foreign = largest(sum.Foreign, r.Foreign)
 		sum.InFlight, sum.InFlightMax = sum.InFlight+r.InFlight, sum.InFlightMax+r.InFlightMax
-		sum.Unanswered, sum.Late = sum.Unanswered+r.Unanswered, sum.Late+r.Late
 		sum.Waited = max(sum.Waited, r.Waited)
+		addAnswers(sum, r)
+		addGaps(sum, r, n == 1)
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
 		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)
@@ -89,6 +91,30 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		*sum.Open = mergeOpen(o)
 	}
 	return sum, each, nil
+}
+
+// addAnswers adds the counts of a worker's answers.
+func addAnswers(sum, r *spec.Result) {
+	sum.Unanswered, sum.Late, sum.TimedOut = sum.Unanswered+r.Unanswered, sum.Late+r.Late, sum.TimedOut+r.TimedOut
+	for status, n := range r.Statuses {
+		if sum.Statuses == nil {
+			sum.Statuses = map[string]uint64{}
+		}
+		sum.Statuses[status] += n
+	}
+	sum.Bodies = sum.Bodies.Merge(r.Bodies)
+}
+
+// addGaps adds when a worker did not run, and leaves of the silences those that it had too; first is
+// whether it is the first. The largest drift counts.
+func addGaps(sum, r *spec.Result, first bool) {
+	sum.Stalls = tally.MergeGaps(sum.Stalls, r.Stalls)
+	if sum.Silences = tally.CommonGaps(sum.Silences, r.Silences); first {
+		sum.Silences = r.Silences
+	}
+	if math.Abs(r.Drift) > math.Abs(sum.Drift) {
+		sum.Drift = r.Drift
+	}
 }
 
 // largest returns the larger of two shares; nil is one that was not measured.

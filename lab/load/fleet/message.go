@@ -124,6 +124,9 @@ type tick struct {
 	Seconds   float64     `json:"seconds"` //
 	Requests  uint64      `json:"requests"`
 	Errors    uint64      `json:"errors"`
+	P50       float64     `json:"p50_us"`
+	P95       float64     `json:"p95_us"`
+	P99       float64     `json:"p99_us"`
 	Heat      [][2]uint64 `json:"heat"`            // see results.HeatBucket
 	Counts    string      `json:"counts"`          // the latencies of this tick, see tally.Delta; may be empty
 	SendLag   float64     `json:"send_lag_p99_us"` //

@@ -72,9 +72,10 @@ type bin struct {
 	from, to         int64 // reported interval, nanoseconds since the start
 	worked           int64 // reported nanoseconds, sum over all workers
 	lag              float64
-	waiting, cpu     float64 // multiplied by nanoseconds
-	users            float64 // the same
-	flight           float64 // the same
+	ages             [3]float64 // quantiles of ticks without an answer: ages of what waits
+	waiting, cpu     float64    // multiplied by nanoseconds
+	users            float64    // the same
+	flight           float64    // the same
 }
 
 // whole returns the number of points to which a worker adds no more. It has passed the time at,
@@ -136,6 +137,9 @@ func (s *series) add(from, to int64, t *tick) {
 		b.from, b.to = min(b.from, at), max(b.to, end)
 		b.worked += end - at
 		b.lag = max(b.lag, t.SendLag)
+		if len(t.Heat) == 0 {
+			b.ages = [3]float64{max(b.ages[0], t.P50), max(b.ages[1], t.P95), max(b.ages[2], t.P99)}
+		}
 		b.waiting += float64(t.Waiting) * float64(end-at)
 		b.users += float64(t.Users) * float64(end-at)
 		b.flight += t.InFlight * float64(end-at)
@@ -169,6 +173,9 @@ func (s *series) point(i int) Point {
 		}
 	}
 	p.P50, p.P95, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.95), quantile(p.Heat, 0.99)
+	if len(p.Heat) == 0 {
+		p.P50, p.P95, p.P99 = b.ages[0], b.ages[1], b.ages[2]
+	}
 	return p
 }
 

@@ -31,6 +31,9 @@ func (j *Judge) Take(b []byte) {
 	j.pos = end
 }
 
+// Size returns how many bytes of the current body were taken.
+func (j *Judge) Size() int64 { return j.pos }
+
 // Over reports whether the body exceeds the limit for an unannounced length.
 func (j *Judge) Over() bool { return j.Rules.MaxBody > 0 && j.pos > j.Rules.MaxBody }
 

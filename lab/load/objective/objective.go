@@ -37,6 +37,7 @@ type Figures struct {
 	Answered uint64  // right responses
 	Errors   uint64
 	Lost     uint64             // of Errors, those without a latency: they count as longer than any time
+	Bounds   uint64             // of Lost, those whose age is in Latency
 	Targets  map[string]Figures // by name, of a scenario
 	Stream   *Stream            // of subscribers
 
@@ -47,8 +48,19 @@ type Figures struct {
 type Judged struct {
 	Objective string   `json:"objective"` // as written
 	Kept      bool     `json:"kept"`
-	Value     *float64 `json:"value"` // in the unit of the objective: microseconds, share, count or requests a second; absent if there are too few samples
-	Why       string   `json:"why"`   // as a message
+	Value     *float64 `json:"value"`               // in the unit of the objective: microseconds, share, count or requests a second; absent if there are too few samples
+	Why       string   `json:"why"`                 // as a message
+	Undecided string   `json:"undecided,omitempty"` // the gates of disturbances without which it might be kept; Kept is then false
+}
+
+// Doubt marks an outcome that a disturbance leaves open: it makes latencies longer and rates lower, so
+// that a limit which it may only break is kept if it was kept all the same, and undecided if it was not.
+func (j *Judged) Doubt(o Objective, gates []string) {
+	if easier := o.OfLatency() == o.Above; easier != j.Kept {
+		return
+	}
+	j.Kept, j.Undecided = false, strings.Join(gates, ", ")
+	j.Why += "; not decided, as the machine was disturbed (" + j.Undecided + ")"
 }
 
 // OfLatency reports whether Limit is a time in microseconds.
@@ -172,7 +184,7 @@ func (o Objective) Judge(f Figures) Judged {
 	}
 	if math.IsInf(v, 1) {
 		j.Kept = o.Above
-		j.Why = fmt.Sprintf("%s: %d of %d %s, so it exceeds any time", o.text, f.Lost, f.Lost+f.Latency.Count, o.failed())
+		j.Why = fmt.Sprintf("%s: %d of %d %s, so it exceeds any time", o.text, f.Lost, f.Lost+f.Latency.Count-min(f.Bounds, f.Lost, f.Latency.Count), o.failed())
 		return j
 	}
 	j.Value = &v
@@ -215,7 +227,7 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 	}
 	percent, ok := results.ParsePercentile(o.Metric)
 	if ok && f.Lost > 0 {
-		return beyond(l, percent/100, f.Lost)
+		return beyond(l, percent/100, f.Lost, min(f.Bounds, f.Lost, l.Count))
 	}
 	if us := l.Percentile(percent); ok && us != nil {
 		return *us, true
@@ -225,14 +237,14 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 
 // beyond returns a quantile over requests of which lost have no latency because they
 // failed: they count as longer than any time. It returns false if there are too few
-// requests in total.
-func beyond(l results.Latency, q float64, lost uint64) (us float64, ok bool) {
-	all := l.Count + lost
+// requests in total. The distribution has the ages of so many of them, bounds, as its longest times.
+func beyond(l results.Latency, q float64, lost, bounds uint64) (us float64, ok bool) {
+	all := l.Count + lost - bounds
 	if !results.Carries(all, q) {
 		return 0, false
 	}
 	rank := q * float64(all)
-	if rank > float64(l.Count) {
+	if rank > float64(l.Count-bounds) {
 		return math.Inf(1), true
 	}
 	h, err := l.Decode()

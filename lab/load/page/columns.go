@@ -127,6 +127,9 @@ func quantiles(column []present.Point) (out [3]*float64) {
 			out[i] = &us
 		}
 	}
+	if len(column) == 1 && out[0] == nil && column[0].P99Us > 0 { // ages of what waits
+		return [3]*float64{&column[0].P50Us, &column[0].P95Us, &column[0].P99Us}
+	}
 	if len(column) == 1 && out[0] != nil && column[0].P50Us > 0 {
 		p := column[0]
 		p95 := min(max(*out[1], p.P50Us), p.P99Us) // of files from before points had their own

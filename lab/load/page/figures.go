@@ -107,6 +107,9 @@ func figures(d *present.Document) []figure {
 	if d.Unanswered > 0 {
 		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests without an answer, although the generator waited"})
 	}
+	if d.TimedOut > 0 {
+		list = append(list, figure{Name: "Timed out", Text: fmt.Sprint(d.TimedOut), Small: "requests; the latencies include their ages, which are lower bounds"})
+	}
 	if d.Open != nil {
 		list = append(list, figure{Name: "Unfinished", Text: fmt.Sprint(d.Open.Unfinished), Small: fmt.Sprintf("%d due, %d failed, %d waited", d.Open.Due, d.Open.Failed, d.Open.Waited)})
 	}

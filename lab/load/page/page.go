@@ -23,6 +23,7 @@ type page struct {
 	Load       string // description of the load
 	Unit       string
 	Valid      bool
+	Disturbed  string // what disturbed a valid run
 	Gates      []failedGate
 	Partial    string
 	Found      string // result of a search
@@ -58,7 +59,7 @@ func lay(d *present.Document) (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Frame: frame, Title: d.Asked(), Load: report.Line(d.Describe()), Unit: unit(d), Valid: d.Valid,
+		Frame: frame, Title: d.Asked(), Load: report.Line(d.Describe()), Unit: unit(d), Valid: d.Valid, Disturbed: d.Disturbance(),
 		Gates: failedGates(d), Partial: report.Line(d.Partial), Thresholds: thresholds(d), Figures: figures(d),
 		Charts: v.Charts, Curves: len(v.Curves) > 0, Heat: len(v.Heat.Columns) > 0, Facts: facts(d),
 	}

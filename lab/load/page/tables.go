@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redline-go/redline/lab/load/present"
@@ -59,7 +58,10 @@ func thresholds(d *present.Document) web.Table {
 	t := web.Table{Caption: "Thresholds", Heads: web.Heads("threshold", "verdict", "result")}
 	for _, j := range d.Thresholds {
 		kept := web.Cell{Text: "kept", Class: "kept"}
-		if !j.Kept {
+		switch {
+		case j.Undecided != "":
+			kept = word("undecided")
+		case !j.Kept:
 			kept = web.Cell{Text: "BROKEN", Class: "broken"}
 		}
 		_, why, found := strings.Cut(j.Why, ": ")
@@ -254,8 +256,8 @@ func gates(d *present.Document) web.Table {
 		if !g.Passed {
 			passed = web.Cell{Text: "no", Class: "broken"}
 		}
-		number := func(v float64) web.Cell { return web.Number(v, strconv.FormatFloat(v, 'g', 3, 64)) }
-		t.Rows = append(t.Rows, []web.Cell{word(g.Name), passed, number(g.Value), number(g.Limit)})
+		value, limit := present.GateFigures(g)
+		t.Rows = append(t.Rows, []web.Cell{word(g.Name), passed, web.Number(g.Value, value), web.Number(g.Limit, limit)})
 	}
 	return t
 }

@@ -34,13 +34,15 @@ type Document struct {
 	URL     string    `json:"url"`
 	Partial string    `json:"partial,omitempty"` // why the window is shorter than requested; empty: it is not
 
-	Valid      bool               `json:"valid"` // every gate passed: the figures are valid for the server
+	Valid      bool               `json:"valid"` // every gate passed, except those of disturbances: the figures are valid for the server
 	Gates      []results.Gate     `json:"gates"`
 	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
 
 	RequestsPerSecond float64           `json:"requests_per_second"`             // right answers a second
 	Seconds           float64           `json:"seconds"`                         // measured length of the window
 	Requests          uint64            `json:"requests"`                        // right answers in the window
+	Statuses          map[string]uint64 `json:"statuses,omitempty"`              // answers by status, right or wrong
+	Bodies            *spec.Sizes       `json:"bodies,omitempty"`                // of right answers
 	Wrong             uint64            `json:"wrong"`                           // answers with another status, length or body, or that failed a check; included in Errors
 	Answers           uint64            `json:"answers"`                         // Requests plus Wrong; with subscribers, events
 	Errors            map[string]uint64 `json:"errors"`                          // by kind
@@ -49,6 +51,7 @@ type Document struct {
 	Failing           uint64            `json:"failures"`                        // requests that failed or got no answer: Errors + Unanswered + AfterWindow + Open.Unfinished - NoArrival
 	NoTarget          uint64            `json:"failures_of_no_target,omitempty"` // with Targets: part of Failing that no target counts, such as failed connects, setup, and arrivals never sent
 	Unanswered        uint64            `json:"unanswered,omitempty"`            // closed loop: requests without an answer at the end; Latency includes their ages
+	TimedOut          uint64            `json:"timed_out,omitempty"`             // requests that had no answer in time, included in Failing; Latency includes their ages, which are lower bounds
 	Late              uint64            `json:"late,omitempty"`                  // closed loop: answers after the window that took more than twice as long as any in it; in Latency, not in Requests
 	ErrorRatio        float64           `json:"error_ratio"`                     // share of the requests that failed or got no answer, 0 to 1
 	BytesIn           uint64            `json:"bytes_in"`                        // as counted by the generator
@@ -59,6 +62,8 @@ type Document struct {
 	InFlight  *InFlight         `json:"in_flight,omitempty"` // of requests
 	Stream    *Stream           `json:"stream,omitempty"`    // subscribers only; Latency then is the delay of events
 	Generator results.Generator `json:"generator"`
+	Stalls    []spec.Gap        `json:"stalls,omitempty"`   // the longest times of the window, over 50 ms, in which the generator did not run
+	Silences  []spec.Gap        `json:"silences,omitempty"` // the longest times, over 100 ms, in which requests were in flight and none was answered or failed
 	Server    *Server           `json:"server,omitempty"`   // nil if its processes are unknown
 	Runtime   *Runtime          `json:"runtime,omitempty"`  // nil if the server does not report it
 	Profiles  []Profile         `json:"profiles,omitempty"` // those requested
@@ -99,7 +104,8 @@ type Config struct {
 	Body            int     `json:"body_bytes"`
 	Status          int     `json:"status"` // expected of every answer; 0: determined by the checks
 	Connections     int     `json:"connections"`
-	Ramp            string  `json:"ramp,omitempty"` // how the number of connections changes, in words; Connections is the maximum
+	Most            int     `json:"connections_at_most,omitempty"` // open loop: as arrivals that wait for one get another; 0: Connections
+	Ramp            string  `json:"ramp,omitempty"`                // how the number of connections changes, in words; Connections is the maximum
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // open loop: in words
 	Seed            uint64  `json:"seed"`               // of all random numbers
@@ -135,7 +141,8 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		return err
 	}
 	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
-	d.Unanswered, d.Late = r.Unanswered, r.Late
+	d.TimedOut, d.Statuses, d.Bodies = r.TimedOut, r.Statuses, r.Bodies
+	d.Unanswered, d.Late, d.Stalls, d.Silences = r.Unanswered, r.Late, r.Stalls, r.Silences
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
 	d.Generator = tally.Generator(r, 1)
@@ -168,6 +175,9 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	}
 	d.ChoosePercents(d.Config.Percentiles)
 	d.noteFew()
+	d.noteSilences()
+	d.noteVarying()
+	d.noteAfter()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err
@@ -176,6 +186,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	for _, o := range thresholds {
 		d.Thresholds = append(d.Thresholds, o.Judge(d.Figures()))
 	}
+	d.doubtThresholds(thresholds)
 	return nil
 }
 
@@ -224,7 +235,7 @@ func (d *Document) fillServer(r *spec.Result) {
 func (d *Document) Figures() objective.Figures {
 	f := objective.Figures{
 		Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests,
-		Errors: d.failures(), Lost: d.failures() - d.Unanswered, Targets: d.targetFigures(),
+		Errors: d.failures(), Lost: d.failures() - d.Unanswered, Bounds: d.TimedOut, Targets: d.targetFigures(),
 	}
 	if d.Stream != nil {
 		f.Stream = d.Stream.figures(d.Latency)
@@ -233,7 +244,7 @@ func (d *Document) Figures() objective.Figures {
 		f.Iterations = iterationFigures(&d.Iterations.Flow)
 	}
 	if d.Open != nil {
-		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
+		f.Answered = d.Latency.Count - min(d.Open.Unfinished+d.TimedOut, d.Latency.Count)
 		f.Lost = d.Open.Failed
 	}
 	return f
@@ -278,16 +289,6 @@ func (d *Document) Failures() (n uint64, kinds string) {
 		}
 	}
 	return n, strings.Join(parts, ", ")
-}
-
-// Kept reports whether all thresholds were kept.
-func (d *Document) Kept() bool {
-	for _, j := range d.Thresholds {
-		if !j.Kept {
-			return false
-		}
-	}
-	return true
 }
 
 // Encode writes d as indented JSON.

@@ -19,6 +19,12 @@ var csvHead = []string{
 func CSV(w io.Writer, series []Point) error {
 	out := csv.NewWriter(w)
 	float := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	some := func(v float64) string { // empty: nothing was answered, and nothing waited
+		if v == 0 {
+			return ""
+		}
+		return float(v)
+	}
 	head, streams := slices.Concat(csvHead, runtimeHead), slices.ContainsFunc(series, func(p Point) bool { return p.Stream != nil })
 	if streams {
 		head = append(head, streamHead...)
@@ -33,7 +39,7 @@ func CSV(w io.Writer, series []Point) error {
 			break
 		}
 		row := []string{
-			float(p.T), float(p.Rate), float(p.P50Us), float(p.P95Us), float(p.P99Us), strconv.FormatUint(p.Errors, 10),
+			float(p.T), float(p.Rate), some(p.P50Us), some(p.P95Us), some(p.P99Us), strconv.FormatUint(p.Errors, 10),
 			float(p.SendLag), strconv.FormatUint(p.Waiting, 10), float(p.InFlight), strconv.FormatUint(p.InFlightMax, 10), float(p.ServerCPU),
 			strconv.FormatUint(p.RSSBytes, 10), strconv.Itoa(p.Threads), strconv.Itoa(p.OpenFiles),
 		}

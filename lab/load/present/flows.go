@@ -94,7 +94,7 @@ func (d *Document) tagFigures(all map[string]objective.Figures) {
 	for _, t := range d.Tags {
 		if _, is := all[t.Name+"="+t.Value]; !is {
 			failed := t.Errors + d.unassigned(t.Requests+t.Errors)
-			all[t.Name+"="+t.Value] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed}
+			all[t.Name+"="+t.Value] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed, Bounds: t.Latency.Count - min(t.Requests, t.Latency.Count)}
 		}
 	}
 }

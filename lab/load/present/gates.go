@@ -30,11 +30,15 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	d.Gates = append([]results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio, r.Seconds)},
 		verdict.Foreign(d.Generator.ForeignRatio, r.Seconds, r.Open != nil)...)
+	d.Gates = append(d.Gates, verdict.Ran(r.Stalls))
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, verdict.Errors(d.failures(), r.Errors))
 	}
 	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is the requested one
 		d.Gates = append(d.Gates, verdict.Steady(r.Steady, r.WarmupSeconds))
+		if r.Drift != 0 && r.Steady {
+			d.Gates[len(d.Gates)-1] = verdict.Settled(r.Drift)
+		}
 	}
 	if d.Open == nil {
 		d.Gates = append(d.Gates, verdict.Unanswered(d.Unanswered), verdict.Unbound(d.Generator.Bound, d.Generator.CPUUtilisation))

@@ -150,7 +150,7 @@ func (l *Live) figures() []string {
 		return l.beside(append(streamFigures(&p), fmt.Sprintf("errors %d", l.errors)))
 	}
 	out := []string{
-		"rate " + report.PerSecond(p.Rate) + "/s", "p50 " + report.Micros(p.P50Us, " "), "p99 " + report.Micros(p.P99Us, " "),
+		"rate " + report.PerSecond(p.Rate) + "/s", "p50 " + waited(p.P50Us), "p99 " + waited(p.P99Us),
 		fmt.Sprintf("errors %d", l.errors),
 	}
 	if l.doc.Config.Ramp != "" {
@@ -225,4 +225,12 @@ func (l *Live) draw() {
 		return
 	}
 	l.write(l.panel.Draw(l.lines()))
+}
+
+// waited formats a quantile of a point; 0 means that nothing was answered, and nothing waited.
+func waited(us float64) string {
+	if us == 0 {
+		return "–"
+	}
+	return report.Micros(us, " ")
 }

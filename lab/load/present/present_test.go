@@ -223,7 +223,7 @@ func TestGates(t *testing.T) {
 			}
 			c.change(d, r)
 			fill(t, d, r, c.thresholds)
-			if got := failed(d); !slices.Equal(got, c.want) || d.Valid != (len(c.want) == 0) {
+			if got := failed(d); !slices.Equal(got, c.want) || d.Valid != (len(c.want) == len(d.Disturbed())) {
 				t.Errorf("failed %v, valid %v; want %v", got, d.Valid, c.want)
 			}
 		})

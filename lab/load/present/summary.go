@@ -3,6 +3,7 @@ package present
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report"
@@ -25,6 +26,7 @@ func Summary(w io.Writer, d *Document, on screen.Screen) error {
 		s.rate(d)
 	}
 	s.latency(d)
+	s.disturbance(d)
 	s.ramp(d)
 	s.steps(d)
 	s.targets(d)
@@ -63,7 +65,7 @@ func (s *summary) loud(style screen.Style, word, body string) {
 
 // doubts writes failed gates and remarks. They precede the figures that they apply to.
 func (s *summary) doubts(d *Document) {
-	failed := d.Failed()
+	failed := slices.DeleteFunc(d.Failed(), func(g results.Gate) bool { return g.Disturbance })
 	for _, g := range failed {
 		s.loud(screen.Loud, "INVALID:", fmt.Sprintf("%s (gate %s)", report.Line(g.Text), g.Name))
 	}
@@ -74,6 +76,14 @@ func (s *summary) doubts(d *Document) {
 		s.loud(screen.Bold, "NOTE:", report.Line(n))
 	}
 	if len(failed) > 0 || d.Partial != "" || len(d.Notes) > 0 {
+		s.WriteString("\n")
+	}
+}
+
+// disturbance follows the figures that it bounds.
+func (s *summary) disturbance(d *Document) {
+	if text := d.Disturbance(); text != "" {
+		s.loud(screen.Bold, "DISTURBED:", text+".")
 		s.WriteString("\n")
 	}
 }
@@ -99,6 +109,9 @@ func (d *Document) Describe() string {
 	parts := []string{fmt.Sprintf("%d %ss", n, what)}
 	if n == 1 {
 		parts[0] = "1 " + what
+	}
+	if c.Most > 0 {
+		parts[0] += fmt.Sprintf(" and up to %d when arrivals wait", c.Most)
 	}
 	if c.Ramp != "" {
 		parts[0] = "up to " + parts[0] + " (" + c.Ramp + ")"
@@ -151,6 +164,9 @@ func (s *summary) rate(d *Document) {
 		answers = fmt.Sprintf("%d = %d right + %d wrong", d.Answers, d.Requests, d.Wrong)
 	}
 	s.line("answers", fmt.Sprintf("%s in %s; %s/s in, %s/s out", answers, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	if text := d.AnswersText(); text != "" {
+		s.line("status", text)
+	}
 	errors := "none"
 	if n, kinds := d.Failures(); n > 0 {
 		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), kinds)
@@ -164,6 +180,9 @@ func (s *summary) rate(d *Document) {
 	}
 	if d.Unanswered > 0 {
 		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below include their ages, which are lower bounds", d.Unanswered))
+	}
+	if d.TimedOut > 0 {
+		s.line("timed out", fmt.Sprintf("%d requests; the latencies below include their ages, which are lower bounds", d.TimedOut))
 	}
 	if d.Late > 0 {
 		s.line("late", fmt.Sprintf("%d answers after the window took more than twice as long as any in it; the latencies below include them", d.Late))
@@ -241,7 +260,10 @@ func (s *summary) thresholds(d *Document) {
 			s.WriteString("\n")
 		}
 		label, style := "kept", screen.Good
-		if !j.Kept {
+		switch {
+		case j.Undecided != "":
+			label, style = "UNDECIDED", screen.Bold
+		case !j.Kept:
 			label, style = "BROKEN", screen.Loud
 		}
 		s.styled(style, label, j.Why)

@@ -39,7 +39,7 @@ type InFlight struct {
 
 func (d *Document) inFlight(r *spec.Result) *InFlight {
 	c := &d.Config
-	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: c.Connections * max(c.Pipeline, 1) * max(c.Streams, 1)}
+	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: max(c.Connections, c.Most) * max(c.Pipeline, 1) * max(c.Streams, 1)}
 }
 
 // Average formats the mean.
@@ -136,7 +136,7 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 		if !t.Setup {
 			failed += d.unassigned(t.Requests + failed)
 		}
-		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed}
+		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed, Bounds: t.Latency.Count - min(t.Requests, t.Latency.Count)}
 	}
 	d.tagFigures(all)
 	d.flowFigures(all)

@@ -47,12 +47,16 @@ type answer struct {
 	verdict h1.Verdict
 	failed  string // the check of the scenario that failed; empty: none
 	status  int
+	size    int64 // of the body
 }
 
 // answer counts a complete answer. target is nil without a scenario.
 func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64) {
 	if target != nil && target.Flow() >= 0 {
 		l.step(x, target, now)
+	}
+	if (l.open == nil || l.open.Within(x.arrival.Intended)) && (target == nil || !target.Setup()) {
+		l.answers.Add(a.status, 1, a.size, a.verdict == h1.Right && a.failed == "")
 	}
 	k := tally.KindBody
 	switch {
@@ -178,6 +182,9 @@ func (l *loop) consume(c *conn, in []byte, now int64) {
 			c.done += n
 			c.parser.Count += uint32(n)
 			l.flight.Add(-n, now)
+			if l.open == nil || l.open.Within(c.arrival.Intended) {
+				l.answers.Add(l.learned.status, n, l.learned.size, true)
+			}
 			l.right(&c.exchange, nil, n, now)
 			if early {
 				l.answeredEarly(c)
@@ -212,6 +219,7 @@ func (l *loop) consume(c *conn, in []byte, now int64) {
 		failed := l.judge(c, v)
 		if v == h1.Right && failed == "" && whole && !c.parser.Close && l.repeats && (c.parser.Check || l.rules.AnyBody) {
 			l.template.Learn(in[:n])
+			l.learned = answer{status: c.parser.Status, size: c.parser.Size()}
 		}
 		in = in[n:]
 		l.answered(c, v, failed, now)
@@ -264,5 +272,5 @@ func (l *loop) answered(c *conn, v h1.Verdict, failed string, now int64) {
 	if l.play != nil {
 		target = c.turn.targets[c.done-1]
 	}
-	l.answer(&c.exchange, target, answer{verdict: v, failed: failed, status: c.parser.Status}, now)
+	l.answer(&c.exchange, target, answer{verdict: v, failed: failed, status: c.parser.Status, size: c.parser.Size()}, now)
 }

@@ -62,6 +62,8 @@ type loop struct {
 	play     *play      // nil: one request, without a scenario
 	ramp     *rampState // nil: all connections are active throughout
 	template h1.Template
+	learned  answer // the template's
+	answers  tally.Answers
 	reel     reel        // of requests, without a scenario
 	repeats  bool        // all answers are the same, so that the template applies
 	piece    []byte      // of streamed bodies
@@ -78,9 +80,13 @@ type loop struct {
 	again  []again
 	turn   []again // the list being processed, swapped with again
 
+	turned int64      // time of the last turn, or until when it was to sleep
+	stalls tally.Gaps // of this thread
+
 	started      bool // requests are sent
 	draining     bool // no new requests are sent
 	resigned     bool // do not give up again
+	made         int  // places that have had a connection, or are to get one now
 	connecting   int
 	standing     int // established connections
 	most         int // the maximum of standing before the start
@@ -148,6 +154,10 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}
 	l.rules = newRules(order)
 	l.prepare()
+	if l.made = len(l.conns); order.Initial > 0 {
+		l.made = order.Initial
+		l.retry = l.retry[:l.made]
+	}
 	if order.Ramp != nil {
 		l.ramp = newRampState(order)
 		l.retry = l.retry[:l.ramp.want]
@@ -227,6 +237,7 @@ func (l *loop) later(c *conn, flags uint32) {
 func (l *loop) start() {
 	l.started = true
 	l.lastRight = l.Now()
+	l.turned = l.lastRight
 	if l.open != nil {
 		l.open.queue.Begin(l.spec.Arrivals.First(), l.Now(), math.MaxInt64)
 	}
@@ -257,6 +268,7 @@ func (l *loop) Until(t int64) error {
 		if now >= t {
 			return nil
 		}
+		l.awake(now)
 		if err := l.upkeep(now); err != nil {
 			return err
 		}
@@ -352,9 +364,8 @@ func (l *loop) wait(now, t int64) error {
 	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
 		return err
 	}
-	if len(l.poll.Events) > 0 {
-		now = l.Now()
-	}
+	now = l.Now()
+	l.slept(t, now)
 	for i := range l.poll.Events {
 		ev := &l.poll.Events[i]
 		c := &l.conns[ev.Fd]

@@ -276,7 +276,7 @@ func (m *mux) End(slot int) {
 	if s.first == m.now { // it arrived whole, as Recorder.FirstBytes assumes
 		s.first = 0
 	}
-	a := answer{verdict: s.judge.End(s.request.Head()), status: s.status}
+	a := answer{verdict: s.judge.End(s.request.Head()), status: s.status, size: s.judge.Size()}
 	if s.target != nil && a.verdict == h1.Right {
 		a.failed = l.play.judge(s.turn, s.target, s.status)
 	}
@@ -373,9 +373,11 @@ func (l *loop) scanStreams(c *conn, now int64) {
 		}
 		l.cause = errTimeout
 		if m.heard < s.sent {
+			m.allTimedOut(now)
 			l.fail(c, tally.KindTimeout, now+retryFailed)
 			return
 		}
+		m.timedOut(s, now)
 		m.wire.HTTP2.Cancel(int(s.slot))
 		m.failed(i, tally.KindTimeout, now)
 	}

@@ -34,6 +34,7 @@ func newOpenLoop(order *spec.Spec, rec *tally.Recorder) *openLoop {
 // dispatch sends arrivals that are due, as far as connections are free, and returns the
 // time at which there is more to send.
 func (l *loop) dispatch(now int64) int64 {
+	l.awake(now)
 	for range sendsPerTurn {
 		a, ok := l.open.queue.Take(now)
 		if !ok {
@@ -57,6 +58,7 @@ func (l *loop) dispatch(now int64) int64 {
 		l.flushFrames(m.c)
 	}
 	l.dirty = l.dirty[:0]
+	l.grow(now)
 	return l.open.queue.Ready()
 }
 
@@ -193,6 +195,8 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 		}
 	}
 	sent := res.Open.Sent
+	res.TimedOut = l.open.TimedOut
+	l.answers.Result(res)
 	if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.open.ServiceTimes)); err != nil {
 		return err
 	}

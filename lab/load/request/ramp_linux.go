@@ -86,7 +86,7 @@ func (w *rampState) result(failures uint64) (list []spec.RampStep, err error) {
 // taking returns how many connections are to be active now.
 func (l *loop) taking() int {
 	if l.ramp == nil {
-		return l.spec.Connections
+		return min(l.made, l.spec.Connections)
 	}
 	return l.ramp.want
 }

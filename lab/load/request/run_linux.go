@@ -81,6 +81,9 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 	if t.Errors > 0 {
 		t.Kinds = c.at.KindsSince(&c.was)
 	}
+	if len(t.Heat) == 0 {
+		c.ages(t, now)
+	}
 	if c.ramp != nil {
 		t.Users = c.standing * max(c.spec.Streams, 1)
 	}
@@ -96,7 +99,9 @@ func (c *client) Begin(begin, end int64) {
 	if c.ramp != nil {
 		c.ramp.begin(begin, end, c.at.Failures())
 	}
-	c.flight.Begin(begin)
+	c.flight.Begin(begin, end)
+	c.answers = tally.Answers{}
+	c.stalls = tally.NewGaps(begin, end)
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
 		c.quota.begin(c.spec.Requests, c.underWay())
@@ -128,6 +133,7 @@ func (c *client) Cut(now int64) {
 func (c *client) Result(res *spec.Result, now int64) error {
 	res.Requests = c.at.Requests - c.from.Requests
 	res.BytesIn, res.BytesOut = c.at.BytesIn-c.from.BytesIn, c.at.BytesOut-c.from.BytesOut
+	res.TimedOut = c.at.TimedOut - c.from.TimedOut
 	res.Early, res.Dropped = c.at.Early-c.from.Early, c.at.Dropped-c.from.Dropped
 	res.Retried = c.at.Retried - c.from.Retried
 	res.Errors = c.at.KindsSince(&c.from)
@@ -138,7 +144,9 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
+	c.answers.Result(res)
 	res.InFlight, res.InFlightMax = c.flight.Window()
+	res.Stalls, res.Silences = c.stalls.Result(), c.flight.Silences(now)
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)

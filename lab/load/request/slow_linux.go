@@ -223,6 +223,7 @@ func (l *loop) scan(now int64) error {
 			l.handshakeFailed(c, unix.ETIMEDOUT, now)
 		case c.phase == open && c.busy():
 			l.cause = errTimeout
+			l.timedOutBatch(c, now)
 			l.fail(c, tally.KindTimeout, now+retryFailed)
 		}
 	}

@@ -81,8 +81,9 @@ type Runner struct {
 	length   int64 // of the window, at most
 	warmup   int64 // measured length
 	steady   bool
-	began    bool // the window has begun
-	complete bool // the window is over, as there were enough requests
+	began    bool      // the window has begun
+	rates    []float64 // of the window's ticks
+	complete bool      // the window is over, as there were enough requests
 }
 
 // Do generates the load that order specifies, with the client that open returns, and
@@ -231,6 +232,9 @@ func (r *Runner) tick() error {
 		t.Counts = d.Take()
 	}
 	r.client.Tick(t, r.tickAt)
+	if r.began {
+		r.rates = append(r.rates, float64(t.Requests)/seconds)
+	}
 	r.Emit(spec.Event{Tick: t})
 	return nil
 }
@@ -319,6 +323,9 @@ func (r *Runner) window() (*spec.Result, error) {
 	res.GeneratorCPU = max(0, float64(ownEnd-own-(c.Spun()-spun))/1e9)
 	res.WarmupSeconds, res.Steady = float64(r.warmup)/1e9, r.steady
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
+	if o := r.Spec; o.Arrivals == nil && o.Ramp == nil && o.Listen == nil && !o.Idle {
+		res.Drift = drift(r.rates)
+	}
 	res.Gone = r.server.Gone()
 	return res, c.Result(res, r.tickAt)
 }

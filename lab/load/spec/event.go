@@ -18,7 +18,7 @@ type Tick struct {
 	Seconds     float64     `json:"seconds"`  // length of the tick
 	Requests    uint64      `json:"requests"` // responses, or events of a stream
 	Errors      uint64      `json:"errors"`
-	P50         float64     `json:"p50_us"` // microseconds; 0 without responses
+	P50         float64     `json:"p50_us"` // microseconds; without responses the ages of the requests that wait, 0 without any
 	P95         float64     `json:"p95_us"`
 	P99         float64     `json:"p99_us"`
 	ServerCPU   float64     `json:"server_cpu"`                // CPU seconds a second

@@ -6,7 +6,7 @@ type Open struct {
 	Due        uint64 `json:"due"`         // arrivals of the plan
 	Sent       uint64 `json:"sent"`        // of Due, by the end of the window
 	Waited     uint64 `json:"waited"`      // of Due, found no connection free; includes those that never got one
-	Failed     uint64 `json:"failed"`      // ended with an error, and have no latency
+	Failed     uint64 `json:"failed"`      // ended with an error: only those that timed out have a latency, their age then
 	Unfinished uint64 `json:"unfinished"`  // without a response when the run ended: their latency is their age then, a lower bound
 	Service    string `json:"service_hdr"` // from the send to the response; HdrHistogram V2 as in Result
 	Lag        string `json:"lag_hdr"`     // from the intended send to the send

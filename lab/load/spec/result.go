@@ -5,7 +5,11 @@ type Result struct {
 	Seconds       float64           `json:"seconds"`                // the window's length, as measured
 	Requests      uint64            `json:"requests"`               // right responses, or events of a stream
 	Errors        map[string]uint64 `json:"errors"`                 // by kind, see the Err constants
+	Statuses      map[string]uint64 `json:"statuses,omitempty"`     // complete answers of the window by status, right or wrong; open loop: to the arrivals due in it
+	Bodies        *Sizes            `json:"bodies,omitempty"`       // of the right answers among them, without framing
+	Drift         float64           `json:"drift,omitempty"`        // closed loop whose rate rose or fell throughout the window: the change from its first third to its last, relative to the first; 0: none
 	Unanswered    uint64            `json:"unanswered,omitempty"`   // closed loop: requests without a response, although the generator waited for them after the window; Histogram has their ages, which are lower bounds
+	TimedOut      uint64            `json:"timed_out,omitempty"`    // requests that failed for lack of an answer within Spec.Timeout; Histogram has their ages, which are lower bounds
 	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram includes their latencies, Requests does not
 	Waited        float64           `json:"wait_seconds,omitempty"` // seconds of the window in which the generator's thread was ready to run while another one had its CPU; 0 if the kernel does not count them
 	BytesIn       uint64            `json:"bytes_in"`
@@ -27,6 +31,8 @@ type Result struct {
 	Foreign       *float64          `json:"foreign,omitempty"`       // share of the CPUs' time used by processes that are not part of the run; nil: unknown
 	Cut           bool              `json:"cut,omitempty"`           // the window is shorter than requested: the run was cancelled, or given up
 	GaveUp        string            `json:"gave_up,omitempty"`       // why the run gave up; empty: it did not
+	Stalls        []Gap             `json:"stalls,omitempty"`        // the longest times, over 50 ms, in which the generator's thread did not run
+	Silences      []Gap             `json:"silences,omitempty"`      // the longest times, over 100 ms, in which requests were in flight and none was answered or failed
 	Gone          []int             `json:"gone,omitempty"`          // ServerPIDs of processes that ended: their CPU time is counted until then
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
@@ -50,7 +56,7 @@ type Step struct {
 	Failed     uint64 `json:"failed"`     // ended with an error
 	Unfinished uint64 `json:"unfinished"` // without a response when the run ended: their latency is their age then
 	Answered   uint64 `json:"answered"`   // right responses received within the step, whenever they were due
-	Histogram  string `json:"hdr"`        // response times of Right and Unfinished; as Result.Histogram, to two digits with more than 50 steps
+	Histogram  string `json:"hdr"`        // response times of Right and Unfinished, and the ages of those of Failed that timed out; as Result.Histogram, to two digits with more than 50 steps
 }
 
 // Target is the result of one request of a scenario.

@@ -24,6 +24,7 @@ type Spec struct {
 	More        [][]byte      `json:"more,omitempty"`     // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
 	Expect      Expect        `json:"expect"`             // what every response must be
 	Connections int           `json:"connections"`        // kept open throughout
+	Initial     int           `json:"initial,omitempty"`  // of an open loop: how many of the Connections are made before the run; the others when arrivals wait; 0: all
 	Pipeline    int           `json:"pipeline"`           // requests in flight a connection, at least 1
 	Idle        bool          `json:"idle"`               // each connection has one request answered before the warm-up, and is idle from then on
 	Warmup      time.Duration `json:"warmup"`             // minimum; longer while the rate has a trend, up to three times as long
@@ -178,6 +179,8 @@ func (s *Spec) Validate() error {
 		return errors.New("spec: a scenario with idle connections")
 	case s.Connections < 1:
 		return bad("connections", s.Connections)
+	case s.Initial < 0 || s.Initial > s.Connections || s.Initial > 0 && (s.Arrivals == nil || s.HTTP2 || s.Scenario != nil):
+		return bad("initial connections", s.Initial)
 	case s.Pipeline < 1:
 		return bad("pipeline", s.Pipeline)
 	case s.Arrivals != nil && s.Pipeline != 1:

@@ -1,5 +1,11 @@
 package tally
 
+import (
+	"time"
+
+	"github.com/redline-go/redline/lab/load/spec"
+)
+
 // Flight measures how many requests are in flight: sent, at least in part, and neither
 // answered nor failed. The zero value is ready for use. Times are nanoseconds of one clock.
 type Flight struct {
@@ -7,6 +13,9 @@ type Flight struct {
 	at    int64 // until then it is counted
 	tick  flown
 	whole flown
+
+	since  int64 // since when some are in flight, and none was answered or failed
+	silent Gaps
 }
 
 // flown is what was in flight over some time.
@@ -19,6 +28,9 @@ type flown struct {
 // Add counts n requests that were sent, or with a negative n were answered or failed.
 func (f *Flight) Add(n int, now int64) {
 	f.advance(now)
+	if n < 0 || f.n == 0 {
+		f.hear(now)
+	}
 	f.n = max(f.n+int64(n), 0)
 	f.tick.most = max(f.tick.most, f.n)
 }
@@ -34,8 +46,30 @@ func (f *Flight) advance(now int64) {
 	}
 }
 
-// Begin opens the window.
-func (f *Flight) Begin(now int64) {
+// minSilence is the length from which on a silence is kept.
+const minSilence = int64(100 * time.Millisecond)
+
+// hear ends a silence.
+func (f *Flight) hear(now int64) {
+	if f.n > 0 && now-f.since >= minSilence {
+		f.silent.Add(f.since, now)
+	}
+	f.since = now
+}
+
+// Skip leaves a time that has just passed out of the present silence: nobody listened.
+func (f *Flight) Skip(ns int64) { f.since += ns }
+
+// Silences returns the longest times until now, of the window, in which requests were in flight and
+// none was answered or failed, from a tenth of a second on.
+func (f *Flight) Silences(now int64) []spec.Gap {
+	f.hear(now)
+	return f.silent.Result()
+}
+
+// Begin opens the window, which ends at a time.
+func (f *Flight) Begin(now, end int64) {
+	f.silent = NewGaps(now, end)
 	f.advance(now)
 	f.tick = flown{from: now, most: f.n}
 	f.whole = f.tick

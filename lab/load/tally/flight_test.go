@@ -10,7 +10,7 @@ func TestFlight(t *testing.T) {
 		t.Errorf("mean %v, most %d", mean, most)
 	}
 	f.Add(2, 250)
-	f.Begin(300)
+	f.Begin(300, 1000)
 	f.Add(1, 400)
 	f.Add(-2, 390) // late: it counts from 400
 	f.Add(0, 500)

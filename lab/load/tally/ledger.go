@@ -24,7 +24,8 @@ type Ledger struct {
 	ServiceTimes, LagTimes, PacingTimes *hdrhistogram.Histogram
 	fine                                fine // send lag of the current tick
 	steps                               steps
-	closed                              bool // answers are no longer counted where they come
+	TimedOut                            uint64 // of Failed, those of TimeOut
+	closed                              bool   // answers are no longer counted where they come
 }
 
 // NewLedger returns a ledger without a window, which records response times in rec.
@@ -85,6 +86,22 @@ func (g *Ledger) Fail(a *Arrival) {
 		g.steps.failed(a.Intended)
 	}
 	a.Pending = false
+}
+
+// TimeOut is Fail for an arrival that had no answer in time, after age nanoseconds. It counts as a
+// response time, a lower bound: a server is not faster for what it never answers.
+func (g *Ledger) TimeOut(a *Arrival, age int64) {
+	if !a.Pending {
+		return
+	}
+	a.Pending = false
+	g.Rec.fine.add(age, 1)
+	if g.Within(a.Intended) {
+		g.Failed++
+		g.TimedOut++
+		g.steps.timedOut(a.Intended, age)
+		g.Rec.sample(age, 1)
+	}
 }
 
 // GiveUp records that an arrival remains without a response.

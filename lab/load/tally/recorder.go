@@ -26,6 +26,7 @@ type Counters struct {
 	BytesOut uint64
 	Connects uint64
 	Early    uint64 // batches whose responses began before the requests were written
+	TimedOut uint64 // requests of a closed loop that failed for lack of an answer
 	Dropped  uint64 // connections closed by the peer with nothing outstanding
 	Retried  uint64 // requests sent again after the peer closed their connections, or refused them
 	Errors   [NumKinds]uint64

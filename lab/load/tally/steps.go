@@ -74,6 +74,13 @@ func (s *steps) failed(intended int64) {
 	}
 }
 
+func (s *steps) timedOut(intended, age int64) {
+	if at := s.find(intended); at != nil {
+		at.counts.Failed++
+		Record(at.times, age, 1)
+	}
+}
+
 func (s *steps) unfinished(intended, now int64) {
 	if at := s.find(intended); at != nil {
 		at.counts.Unfinished++

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestLoadWaitsFor waits for a server that listens late, and for no longer than it may.
+func TestLoadWaitsFor(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := loadOf(t, t.Context(), "-c", "1", "-n", "5", "--wait-for", "300ms", "http://"+addr+"/"); code != 1 {
+		t.Errorf("nothing listens: exit code %d, %s", code, said)
+	}
+	s := &http.Server{Addr: addr, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) })}
+	late := time.AfterFunc(500*time.Millisecond, func() { _ = s.ListenAndServe() })
+	defer late.Stop()
+	defer s.Close()
+	if code, _, said := loadOf(t, t.Context(), "-c", "1", "-n", "5", "--allow-invalid", "--wait-for", "1m", "http://"+addr+"/"); code != 0 {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
