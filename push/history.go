@@ -208,10 +208,10 @@ func (y *history) lose(l *topicLog, seq uint64) {
 	l.lossAt = y.lost
 }
 
-// holds reports whether the history keeps a message: then a queue that refers to it costs nothing.
-func (y *history) holds(m *message) bool {
-	l := m.log
-	return len(l.events) > 0 && l.events[0].seq <= m.seq && m.seq <= l.last
+// holds reports whether the history keeps the message of a place: then who refers to it costs nothing.
+func (y *history) holds(seq uint64) bool {
+	i := y.all.search(seq)
+	return i < len(y.all.slots) && y.all.slots[i].at == seq && y.all.slots[i].v != nil
 }
 
 // dropOldest removes the oldest event of all.

@@ -43,11 +43,12 @@ type Hub struct {
 		id, era string
 		seq     uint64
 	}
-	relieved uint32 // tick at which relieve found nothing
-	closed   bool
-	drained  chan struct{} // closed when the last subscriber has left a closed hub
-	beating  bool          // a timer calls tick
-	timer    *time.Timer
+	relieved   uint32 // tick at which relieve could not free enough at once
+	relievedAt int64  // and bytes after that
+	closed     bool
+	drained    chan struct{} // closed when the last subscriber has left a closed hub
+	beating    bool          // a timer calls tick
+	timer      *time.Timer
 
 	limits  limits
 	cluster cluster

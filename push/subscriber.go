@@ -61,12 +61,17 @@ const (
 	due                        // it is in the walk's list
 	beat                       // it has to get a sign of life
 	finished                   // the bye was sent
+	severed                    // it is cut, because of what its connection keeps
 )
 
 // A sink is how the output of a subscriber leaves. It calls [Hub.turn] after wake.
 type sink interface {
 	wake()  // any goroutine, any locks
 	abort() // likewise
+	// unsent calls yield for what its connection keeps in memory, discard gives up what the
+	// connection has not taken. The shard's lock is held.
+	unsent(yield func(*frame))
+	discard()
 }
 
 // A reason is why a subscriber was ended.
@@ -111,9 +116,9 @@ func (t *turn) keep(i int) {
 // turn collects what is due, in place of what the last turn collected. One goroutine at a
 // time calls it for a subscriber.
 func (h *Hub) turn(s *subscriber, t *turn) {
-	t.release()
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
+	t.release()
 	if s.catching != nil {
 		s.shard.mu.Unlock() // the hub's lock comes first
 		h.feed(s)
@@ -229,10 +234,14 @@ func (s *subscriber) drain(t *turn) {
 			s.gap(t, &format.Gap{From: s.lastID, To: to, Dropped: it.lost, Reason: "slow"})
 		}
 		f := it.m.frame(s.encoding)
-		t.frames = append(t.frames, f) // with the reference of the queue
+		t.frames = append(t.frames, f) // with the reference of the queue, unless it is long
 		room -= len(f.bytes())
 		if it.m.event.ID != "" {
 			s.lastID = it.m.event.ID
+		}
+		if f.long() {
+			f.of.hold()
+			it.m.release()
 		}
 		s.shard.counts.delivered++
 	}
@@ -337,11 +346,18 @@ func (s *subscriber) end(why reason) {
 		s.catching.present = true // it has a gap to announce, and was live
 	}
 	s.shard.delist(s)
-	if (why == byeSlow || why == byeMemory) && s.queue != nil {
+	if why == byeSlow || why == byeMemory {
+		s.empty()
+	}
+	s.sink.wake()
+}
+
+// empty drops what waits for a subscriber that was ended.
+func (s *subscriber) empty() {
+	if s.queue != nil {
 		s.shard.counts.dropped += uint64(s.queue.clear())
 		s.queue = nil
 	}
-	s.sink.wake()
 }
 
 // setLevel notes how far behind the subscriber is, with the lists that count it: 0 not at
