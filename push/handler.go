@@ -192,7 +192,7 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	switch {
 	case h.Address != nil:
 		j.address = h.Address(r)
-	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil:
+	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil || h.hub.broker != nil:
 		j.address = a.host()
 	}
 	return j, nil

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -209,7 +210,13 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 		// All subscribers are looked at in that many ticks.
 		s.until = min(s.until, h.ticksOf(max(time.Until(j.until)-4*shares/3*h.tickEvery, 0)))
 	}
-	s.catching = h.resume(s)
+	from := originOf(j)
+	if s.catching = h.resume(s, from); s.catching != nil && h.broker != nil {
+		s.catching.origin = from
+		if s.catching.awaited > 0 && !h.closed {
+			heap.Push(&h.cluster.ahead, s)
+		}
+	}
 	h.joined(s, j)
 	sh.mu.Lock()
 	sh.add(s)
@@ -278,7 +285,7 @@ func (h *Hub) encoding(j *joining) uint8 {
 // order. A position of another epoch says that whatever is held is new to the client, and so
 // may it be to one with any other ID: after the gap it gets everything. Only a position that
 // is yet to come says that nothing is.
-func (h *Hub) resume(s *subscriber) *catchUp {
+func (h *Hub) resume(s *subscriber, from string) *catchUp {
 	if s.lastID == "" {
 		s.seen, s.lastID = h.seq, h.present()
 		s.state |= fresh
@@ -301,8 +308,9 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 	case ours && seq <= h.seq:
 		s.seen = seq
 		return &catchUp{}
-	case ours && h.awaits(s, seq):
-		return &catchUp{fetching: true}
+	case ours && h.awaits(seq, from):
+		s.seen = seq
+		return &catchUp{fetching: true, awaited: seq}
 	case ours:
 		s.seen = h.seq
 		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}
@@ -317,7 +325,12 @@ func (h *Hub) leave(s *subscriber) {
 	sh := s.shard
 	sh.mu.Lock()
 	sh.remove(s)
+	c := s.catching
+	waits := c != nil && c.fetching
 	sh.mu.Unlock()
+	if waits {
+		h.stray(s, c)
+	}
 	h.left(s)
 	h.dismissed(s)
 }

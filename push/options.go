@@ -83,6 +83,10 @@ type Options struct {
 
 	// Broker connects the hubs of a cluster. Default: none; the hub is alone.
 	Broker Broker
+	// Fill is how many of the broker's last events a new hub reads into its history before it is
+	// [Hub.Ready]: clients that resume at a node which was restarted are then served from memory,
+	// and not by one read of the broker each. Negative: none. Default: 50,000.
+	Fill int
 	// Isolated says what Publish does while the broker is out of reach. Default: Refuse.
 	Isolated Isolated
 	// Registry is told who is connected. Default: none.
@@ -181,6 +185,7 @@ func (o Options) withDefaults() (Options, error) {
 		{name: "MaxPerAddress", field: &o.MaxPerAddress, fallback: most, least: 1, most: most, lifted: most, liftable: 1},
 		{name: "MaxPerUser", field: &o.MaxPerUser, fallback: most, least: 1, most: most, lifted: most, liftable: 1},
 		{name: "MaxFilters", field: &o.MaxFilters, fallback: 64, least: 1, most: 1 << 16},
+		{name: "Fill", field: &o.Fill, fallback: 50_000, least: 1, most: most, lifted: 0, liftable: 1},
 		{name: "History.Events", field: &o.History.Events, fallback: 128, least: 1, most: most, lifted: -1, liftable: 1},
 		{name: "History.Bytes", field: &o.History.Bytes, fallback: 1 << 20, least: 1, most: most, lifted: most, liftable: 1},
 	} {

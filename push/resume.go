@@ -13,6 +13,10 @@ type catchUp struct {
 	gap      *format.Gap // to announce before the next event
 	told     uint64      // losses up to here were announced
 	fetching bool        // the broker was asked, or another node was faster
+	read     *read       // what it waits for, of the broker
+	awaited  uint64      // the place that it waits for, if another node was faster
+	ahead    int         // where it is in ahead.waits, from 1; 0: it is not
+	origin   string      // see originOf; only with a broker
 	whole    uint64      // losses up to here are no gap: it asked for what is held
 	present  bool        // it has all that there was when the hub was shut down
 
