@@ -149,7 +149,7 @@ func (y *history) add(m *message) {
 	l.last = m.seq
 	keep := l.rule.History
 	old := m.at < y.hub.now()-int64(keep.Age) && len(l.events) == 0 // those before it, if any, go first
-	if keep.Events < 0 || m.weight() > keep.Bytes || old {
+	if keep.Events < 0 || old {
 		// Older ones would be a history with a hole.
 		for len(l.events) > 0 {
 			y.drop(l)
@@ -166,7 +166,7 @@ func (y *history) add(m *message) {
 	if m.own != "" {
 		y.ids[m.own] = m
 	}
-	for len(l.events) > keep.Events || l.bytes > keep.Bytes {
+	for len(l.events) > keep.Events || l.bytes > keep.Bytes && len(l.events) > 1 {
 		y.drop(l)
 	}
 	for y.bytes > y.hub.o.MaxBytes/2 && y.all.len() > 0 {

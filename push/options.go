@@ -112,7 +112,7 @@ type Rule struct {
 // number of events keeps none; other negative fields set no bound.
 type History struct {
 	Events int
-	Bytes  int // of data
+	Bytes  int // of data, and 64 for each event; the newest event is kept although it has more
 	Age    time.Duration
 }
 
