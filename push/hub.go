@@ -181,6 +181,7 @@ func (h *Hub) deliver(m *message, r *Receipt, posted uint16) {
 // A joining is what a subscriber is made from.
 type joining struct {
 	filters       []string
+	asked         []string // with those that others cover; nil: the same
 	lastID        string
 	encoding      uint8
 	address, user string

@@ -117,8 +117,8 @@ func network(address string) string {
 func take(tallies map[string]*tally, name string, most int, to **tally) bool {
 	t := tallies[name]
 	if t == nil {
-		t = &tally{name: name}
-		tallies[name] = t
+		t = &tally{name: strings.Clone(name)} // which may be a part of a whole request
+		tallies[t.name] = t
 	}
 	if t.n >= most {
 		return false
@@ -189,7 +189,8 @@ func (st *Stats) add(c *counts) {
 	st.EndedOld += c.ended[byeLifetime]
 }
 
-// Subscribers returns how many subscribers of this node have exactly this topic or pattern.
+// Subscribers returns how many subscribers of this node have exactly this topic or pattern, and no
+// other one that covers it. A [Registry] counts those too.
 func (h *Hub) Subscribers(filter string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

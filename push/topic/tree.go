@@ -58,6 +58,9 @@ func (t *Tree[T]) Delete(pattern string) {
 // has room.
 func (t *Tree[T]) Match(dst []*T, name string) []*T { return t.root.match(dst, name, true) }
 
+// Covers reports whether a pattern or name in the tree selects all that a pattern selects.
+func (t *Tree[T]) Covers(pattern string) bool { return t.root.covers(pattern, true) }
+
 // Select appends the values of all names that a pattern selects, in no order. The tree must
 // hold names only.
 func (t *Tree[T]) Select(dst []*T, pattern string) []*T { return t.root.pick(dst, pattern, true) }
@@ -139,6 +142,23 @@ func (n *node[T]) match(dst []*T, name string, more bool) []*T {
 		dst = n.one.match(dst, below, more)
 	}
 	return dst
+}
+
+func (n *node[T]) covers(pattern string, more bool) bool {
+	switch {
+	case n.rest != nil && n.rest.value != nil:
+		return true
+	case !more:
+		return n.value != nil
+	}
+	segment, below, more := strings.Cut(pattern, "/")
+	if segment == rest {
+		return false
+	}
+	if k := n.kids[segment]; k != nil && k.covers(below, more) {
+		return true
+	}
+	return n.one != nil && n.one.covers(below, more)
 }
 
 func (n *node[T]) pick(dst []*T, pattern string, more bool) []*T {
