@@ -32,7 +32,8 @@ type history struct {
 	room      int    // slots that may still be examined before the lock is given back
 	stamp     uint64 // of the last selection
 	picked    []*topicLog
-	expired   int // the log that expire looks at next
+	walked    []*topicLog // memory of walk
+	expired   int         // the log that expire looks at next
 }
 
 // A topicLog holds the last events of one topic.

@@ -105,7 +105,7 @@ func (h *Hub) slow(r *relief) (all []waiting) {
 }
 
 // end ends the subscriber, unless it has moved on meanwhile. If its connection keeps something, it is
-// cut: whoever does not read gets no bye.
+// cut: a client that does not read gets no bye.
 func (r *relief) end(w *waiting) {
 	s, sh := w.s, w.s.shard
 	sh.mu.Lock()

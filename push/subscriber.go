@@ -74,20 +74,6 @@ type sink interface {
 	discard()
 }
 
-// A reason is why a subscriber was ended.
-type reason uint8
-
-const (
-	byeShutdown reason = iota + 1
-	byeLifetime
-	byeSlow
-	byeMemory
-)
-
-func (r reason) String() string {
-	return [...]string{"", "shutdown", "lifetime", "slow", "memory"}[r]
-}
-
 // turnBytes is about how much a subscriber sends at a time.
 const turnBytes = 16 << 10
 
@@ -332,32 +318,6 @@ func (s *subscriber) lag() {
 		level = 2
 	}
 	s.setLevel(level)
-}
-
-// end asks a subscriber to leave, with a bye after what it is owed. One that is too slow for
-// that gets nothing else any more.
-func (s *subscriber) end(why reason) {
-	if s.bye != 0 || s.at < 0 {
-		return
-	}
-	s.bye = why
-	s.shard.counts.ended[why]++
-	if s.catching != nil && s.place.list != nil {
-		s.catching.present = true // it has a gap to announce, and was live
-	}
-	s.shard.delist(s)
-	if why == byeSlow || why == byeMemory {
-		s.empty()
-	}
-	s.sink.wake()
-}
-
-// empty drops what waits for a subscriber that was ended.
-func (s *subscriber) empty() {
-	if s.queue != nil {
-		s.shard.counts.dropped += uint64(s.queue.clear())
-		s.queue = nil
-	}
 }
 
 // setLevel notes how far behind the subscriber is, with the lists that count it: 0 not at

@@ -184,6 +184,43 @@ func (n *node[T]) pick(dst []*T, pattern string, more bool) []*T {
 	return dst
 }
 
+// Some is like Select, but looks at no more nodes than that. It reports false if there are more: then
+// what it appends is a part.
+func (t *Tree[T]) Some(dst []*T, pattern string, nodes int) (found []*T, whole bool) {
+	dst = t.root.some(dst, pattern, true, &nodes)
+	return dst, nodes >= 0
+}
+
+func (n *node[T]) some(dst []*T, pattern string, more bool, nodes *int) []*T {
+	if *nodes--; *nodes < 0 {
+		return dst
+	}
+	segment, below, further := strings.Cut(pattern, "/")
+	every := more && segment == rest
+	if n.value != nil && (!more || every) {
+		dst = append(dst, n.value)
+	}
+	switch {
+	case !more:
+	case !every && segment != one:
+		if k := n.kids[segment]; k != nil {
+			dst = k.some(dst, below, further, nodes)
+		}
+	default:
+		for _, k := range n.kids {
+			if *nodes < 0 {
+				break
+			}
+			if every {
+				dst = k.some(dst, rest, true, nodes)
+			} else {
+				dst = k.some(dst, below, further, nodes)
+			}
+		}
+	}
+	return dst
+}
+
 func (n *node[T]) all(dst []*T) []*T {
 	if n.value != nil {
 		dst = append(dst, n.value)
