@@ -16,8 +16,7 @@ type cover struct {
 // fewCovers is up to how many a list is faster than a tree.
 const fewCovers = 16
 
-func newCover(all []string) *cover {
-	c := &cover{}
+func newCover(all []string) (c cover) {
 	if len(all) <= fewCovers {
 		c.all = slices.Clip(all)
 		return c

@@ -244,7 +244,6 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			most *= grants
 		}
 	}
-	var filters []string
 	known, may := newCover(nil), newCover(granted)
 	for _, f := range asked {
 		if err := topic.CheckPattern(f); err != nil {
@@ -254,7 +253,7 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			continue
 		}
 		switch {
-		case len(filters) < most:
+		case len(known.all) < most:
 		case own:
 			return nil, &refusal{http.StatusBadRequest, "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"}
 		default:
@@ -263,14 +262,12 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 		if h.authorize != nil && !own && !may.covers(f) {
 			return nil, &refusal{http.StatusForbidden, "you may not listen to the topic " + strconv.Quote(f)}
 		}
-		f = strings.Clone(f)
-		known.add(f)
-		filters = append(filters, f)
+		known.add(strings.Clone(f))
 	}
-	if len(filters) == 0 {
+	if len(known.all) == 0 {
 		return nil, &refusal{http.StatusBadRequest, "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
 	}
-	return filters, nil
+	return known.all, nil
 }
 
 // granted returns what the authorize function lets a request listen to.

@@ -211,7 +211,10 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 		// All subscribers are looked at in that many ticks.
 		s.until = min(s.until, h.ticksOf(max(time.Until(j.until)-4*shares/3*h.tickEvery, 0)))
 	}
-	from := originOf(j)
+	from := ""
+	if h.broker != nil {
+		from = originOf(j)
+	}
 	if s.catching = h.resume(s, from); s.catching != nil && h.broker != nil {
 		s.catching.origin = from
 		if s.catching.awaited > 0 && !h.closed {
