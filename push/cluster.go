@@ -22,7 +22,8 @@ type Broker interface {
 	Publish(ctx context.Context, e Event) (seq uint64, repeated bool, err error)
 	// Follow calls f for each event after a place, in order, one at a time, until ctx is
 	// done or the broker is lost, and returns why. It need not notice a loss that it can
-	// repair itself without leaving out events.
+	// repair itself without leaving out events. The first place is as far behind the last as
+	// Options.Fill says, and should be reached quickly.
 	Follow(ctx context.Context, after uint64, f func(Record)) error
 	// Replay calls f for the events in (after, until] whose topics one of the filters
 	// selects, in order, until f returns false. It returns the place of the oldest event
@@ -49,14 +50,17 @@ type cluster struct {
 	stop   context.CancelFunc
 	ctx    context.Context
 	work   sync.WaitGroup
-	known  bool              // the broker was reached
+	known  bool              // the broker was reached, and the history has been filled from it
 	linked bool              // it is now, as far as we know
 	warned bool              // the log says that it is not
 	local  map[string]uint32 // events that were delivered without the broker, by ID
 	locals uint32            // how many such events there were
 	former counts            // of shards that are gone
-	asking chan struct{}     // a place for each replay at a time
-	ahead  []*subscriber     // they have seen more, on another node
+	reads  reads
+	ahead  ahead
+	opened bool   // the order is known
+	target uint64 // the hub takes subscribers when it has received this place
+	filled *time.Timer
 
 	mu      sync.Mutex // guards the changes
 	members uint64
@@ -78,7 +82,7 @@ const (
 func (h *Hub) startCluster() {
 	c := &h.cluster
 	c.ctx, c.stop = context.WithCancel(context.Background())
-	c.asking = make(chan struct{}, replays)
+	c.reads.by, c.reads.origins, c.ahead.each = map[string]*read{}, map[string]*origin{}, map[string]int{}
 	c.changed = make(chan struct{}, 1)
 	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]uint32{}, true
 	if h.broker != nil {
@@ -125,8 +129,8 @@ func (h *Hub) follow() {
 	}
 }
 
-// Ready reports whether the hub takes subscribers: it is not shut down, and has reached its
-// broker once.
+// Ready reports whether the hub takes subscribers: it is not shut down, has reached its broker once,
+// and has read what Options.Fill says.
 func (h *Hub) Ready() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,8 +143,8 @@ func (h *Hub) linked(span Span) uint64 {
 	defer h.mu.Unlock()
 	c := &h.cluster
 	again := c.known
-	c.known, c.linked = true, true
-	if again && span.Epoch == h.era() && span.First <= h.seq+1 {
+	c.linked = true
+	if c.opened && span.Epoch == h.era() && span.First <= h.seq+1 {
 		return h.seq
 	}
 	// What was published meanwhile was never seen here, or the order has begun anew.
@@ -149,13 +153,60 @@ func (h *Hub) linked(span Span) uint64 {
 		reason = "epoch"
 	}
 	h.history.clear()
+	c.opened = true
 	h.epoch.Store(&span.Epoch)
 	h.seq, h.history.forgotten, h.history.newest = span.Last, span.Last, span.Last
 	if again {
 		h.tell(reason, true)
-		h.overtake()
+		h.overtakeAll()
+		return h.seq
 	}
+	h.fill(span)
 	return h.seq
+}
+
+// fill begins to read the last events of the broker into the history, of a hub that has none: else each
+// client that comes after a restart would read them from the broker. The lock is held.
+func (h *Hub) fill(span Span) {
+	c := &h.cluster
+	start := span.Last - min(span.Last, uint64(h.o.Fill))
+	if span.First > 0 {
+		start = max(start, span.First-1)
+	}
+	h.seq, h.history.forgotten, h.history.newest = start, start, start
+	if c.target = span.Last; h.filling() {
+		at := start
+		c.filled = time.AfterFunc(fillPause, func() { h.hurry(at) })
+	}
+}
+
+// fillPause is for how long a hub that fills its history waits for the next event. The order may end
+// with places that have no event any more.
+const fillPause = time.Second
+
+// filling reports whether the history is not filled yet, and notes when it is. The lock is held.
+func (h *Hub) filling() bool {
+	c := &h.cluster
+	if c.known = h.seq >= c.target; c.known && c.filled != nil {
+		c.filled.Stop()
+	}
+	return !c.known
+}
+
+// hurry ends the filling if nothing has come since the hub was at a place.
+func (h *Hub) hurry(at uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.cluster
+	switch {
+	case c.known || h.closed:
+	case h.seq == at && c.linked:
+		c.target = h.seq
+		h.filling()
+	default:
+		at = h.seq
+		c.filled = time.AfterFunc(fillPause, func() { h.hurry(at) })
+	}
 }
 
 // unlinked notes that the broker was lost.
@@ -208,6 +259,10 @@ func (h *Hub) receive(r Record) {
 		delete(c.local, m.own)
 	}
 	rec, posted := h.sequence(m, r.Seq)
+	if !h.cluster.known {
+		h.published.Add(^uint64(0)) // it was, before this hub was there
+		h.filling()
+	}
 	h.overtake()
 	h.mu.Unlock()
 	h.deliver(m, &rec, posted)

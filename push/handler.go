@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/push/format"
 	"github.com/redline-go/redline/push/topic"
 )
 
@@ -67,7 +68,8 @@ func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)
 // through http.ResponseController; one in the past cuts the client, and comes from any
 // goroutine.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	j, status, text := h.look(w.Header(), asked(r))
+	a := asked(r)
+	j, status, text := h.look(w.Header(), a)
 	if j != nil {
 		ok, err := h.hub.serveLooped(j, w.Header(), func(l *looped) (*redline.Subscription, error) { return redline.Subscribe(w, l) })
 		if !ok {
@@ -76,11 +78,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			return
 		}
-		why := &refusal{http.StatusServiceUnavailable, err.Error()}
 		if errors.Is(err, errFlush) {
-			why.status = http.StatusInternalServerError
+			status, text = h.refuse(w.Header(), &refusal{http.StatusInternalServerError, err.Error()})
+		} else {
+			status, text = h.turnAway(w.Header(), a, j, err)
 		}
-		status, text = h.refuse(w.Header(), why)
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -99,7 +101,7 @@ func (h *Handler) Serve(c *redline.Ctx) {
 		if err == nil {
 			return
 		}
-		status, text = h.refuse(header, &refusal{http.StatusServiceUnavailable, err.Error()})
+		status, text = h.turnAway(header, a, j, err)
 	}
 	c.Status(status)
 	_, _ = c.WriteString(text) // not sent to HEAD; a client that has left needs no answer
@@ -118,11 +120,36 @@ func (h *Handler) look(header fields, a *ask) (j *joining, status int, text stri
 		status, text = h.refuse(header, refused)
 		return nil, status, text
 	case a.method == http.MethodHead:
+		s := new(subscriber)
+		if err := h.hub.admit(s, j); err != nil {
+			status, text = h.turnAway(header, a, j, err)
+			return nil, status, text
+		}
+		h.hub.dismissed(s)
 		h.hub.head(header, j)
 		return nil, http.StatusOK, ""
 	}
 	return j, 0, ""
 }
+
+// turnAway answers a request that the hub does not take now. An EventSource ends for good on any status
+// but 200 (HTML Living Standard, 9.2.3): it gets a stream that says bye, and comes again.
+func (h *Handler) turnAway(header fields, a *ask, j *joining, why error) (status int, text string) {
+	if f := h.hub.encodings[j.encoding]; f.MediaType() == eventStream && accepts(a.accept, eventStream) {
+		h.hub.head(header, j)
+		reason := "limit"
+		switch why {
+		case errClosing:
+			reason = "shutdown"
+		case errBroker:
+			reason = "broker"
+		}
+		return http.StatusOK, string(f.AppendBye(nil, &format.Bye{Reason: reason, Retry: h.hub.retryAfter(byeShutdown)}))
+	}
+	return h.refuse(header, &refusal{http.StatusServiceUnavailable, why.Error()})
+}
+
+const eventStream = "text/event-stream"
 
 const allowed = "GET, HEAD, OPTIONS"
 
@@ -166,9 +193,8 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	if j.encoding, ok = h.hub.choose(w.format, a.accept); !ok {
 		return nil, &refusal{http.StatusNotAcceptable, "choose a format by Accept or ?format=: " + h.hub.choices()}
 	}
-	j.lastID = a.lastID
-	if j.lastID == "" {
-		j.lastID = w.lastID
+	if j.lastID = strings.Clone(a.lastID); j.lastID == "" {
+		j.lastID = strings.Clone(w.lastID) // which would keep the whole query in memory
 	}
 	if len(j.lastID) > maxField || strings.IndexFunc(j.lastID, control) >= 0 {
 		return nil, &refusal{http.StatusBadRequest, "Last-Event-ID is not an ID of an event: send back the one received, or none"}
@@ -180,9 +206,10 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 		}
 	}
 	var refused *refusal
-	if j.filters, refused = h.filters(r, w.topics); refused != nil {
+	if j.asked, refused = h.filters(r, w.topics); refused != nil {
 		return nil, refused
 	}
+	j.filters = without(j.asked)
 	if h.User != nil {
 		j.user = h.User(r)
 	}
@@ -192,7 +219,7 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	switch {
 	case h.Address != nil:
 		j.address = h.Address(r)
-	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil:
+	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil || h.hub.broker != nil:
 		j.address = a.host()
 	}
 	return j, nil
@@ -217,30 +244,30 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			most *= grants
 		}
 	}
-	var filters []string
+	known, may := newCover(nil), newCover(granted)
 	for _, f := range asked {
 		if err := topic.CheckPattern(f); err != nil {
 			return nil, &refusal{http.StatusBadRequest, err.Error()}
 		}
-		if slices.Contains(filters, f) {
+		if known.has(f) {
 			continue
 		}
 		switch {
-		case len(filters) < most:
+		case len(known.all) < most:
 		case own:
 			return nil, &refusal{http.StatusBadRequest, "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"}
 		default:
 			return nil, &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(most) + ", or use a pattern"}
 		}
-		if h.authorize != nil && !slices.ContainsFunc(granted, func(g string) bool { return g == f || topic.Covers(g, f) }) {
+		if h.authorize != nil && !own && !may.covers(f) {
 			return nil, &refusal{http.StatusForbidden, "you may not listen to the topic " + strconv.Quote(f)}
 		}
-		filters = append(filters, strings.Clone(f))
+		known.add(strings.Clone(f))
 	}
-	if len(filters) == 0 {
+	if len(known.all) == 0 {
 		return nil, &refusal{http.StatusBadRequest, "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
 	}
-	return without(filters), nil
+	return known.all, nil
 }
 
 // granted returns what the authorize function lets a request listen to.
@@ -256,22 +283,6 @@ func (h *Handler) granted(r *http.Request) ([]string, *refusal) {
 		return nil, &refusal{http.StatusForbidden, "you may not listen here: one of the topics that are granted is no topic and no pattern"}
 	}
 	return granted, nil
-}
-
-// without returns the filters that no other one covers: what several select would be looked for
-// several times.
-func without(filters []string) []string {
-	if len(filters) == 1 {
-		return filters
-	}
-	patterns := slices.DeleteFunc(slices.Clone(filters), func(f string) bool { return !topic.IsPattern(f) })
-	kept := make([]string, 0, len(filters))
-	for _, f := range filters {
-		if !slices.ContainsFunc(patterns, func(g string) bool { return g != f && topic.Covers(g, f) }) {
-			kept = append(kept, f)
-		}
-	}
-	return slices.Clip(kept)
 }
 
 // head sets the fields of a response with a stream.

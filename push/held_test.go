@@ -81,7 +81,7 @@ func TestMaxBytesIsHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			loop, subs := newHolders(t, h, 30)
-			before := heap()
+			before := heapBytes()
 			base := h.bytes.Load()
 			data := make([]byte, c.size)
 			for i := range c.events {
@@ -108,7 +108,7 @@ func TestMaxBytesIsHeld(t *testing.T) {
 					subs[s].turn(&subs[s].refusing)
 				}
 			}
-			got, counted := heap()-before, h.bytes.Load()-base
+			got, counted := heapBytes()-before, h.bytes.Load()-base
 			t.Logf("%d bytes are held, %d counted", got, counted)
 			if got > counted+512<<10 {
 				t.Errorf("%d bytes are held, and %d counted", got, counted)
@@ -135,7 +135,7 @@ func forgetAll(h *Hub) {
 	h.history.clear()
 }
 
-func heap() int64 {
+func heapBytes() int64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()

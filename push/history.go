@@ -32,7 +32,8 @@ type history struct {
 	room      int    // slots that may still be examined before the lock is given back
 	stamp     uint64 // of the last selection
 	picked    []*topicLog
-	expired   int // the log that expire looks at next
+	walked    []*topicLog // memory of walk
+	expired   int         // the log that expire looks at next
 }
 
 // A topicLog holds the last events of one topic.
@@ -149,7 +150,7 @@ func (y *history) add(m *message) {
 	l.last = m.seq
 	keep := l.rule.History
 	old := m.at < y.hub.now()-int64(keep.Age) && len(l.events) == 0 // those before it, if any, go first
-	if keep.Events < 0 || m.weight() > keep.Bytes || old {
+	if keep.Events < 0 || old {
 		// Older ones would be a history with a hole.
 		for len(l.events) > 0 {
 			y.drop(l)
@@ -166,7 +167,7 @@ func (y *history) add(m *message) {
 	if m.own != "" {
 		y.ids[m.own] = m
 	}
-	for len(l.events) > keep.Events || l.bytes > keep.Bytes {
+	for len(l.events) > keep.Events || l.bytes > keep.Bytes && len(l.events) > 1 {
 		y.drop(l)
 	}
 	for y.bytes > y.hub.o.MaxBytes/2 && y.all.len() > 0 {
@@ -208,10 +209,10 @@ func (y *history) lose(l *topicLog, seq uint64) {
 	l.lossAt = y.lost
 }
 
-// holds reports whether the history keeps a message: then a queue that refers to it costs nothing.
-func (y *history) holds(m *message) bool {
-	l := m.log
-	return len(l.events) > 0 && l.events[0].seq <= m.seq && m.seq <= l.last
+// holds reports whether the history keeps the message of a place: then who refers to it costs nothing.
+func (y *history) holds(seq uint64) bool {
+	i := y.all.search(seq)
+	return i < len(y.all.slots) && y.all.slots[i].at == seq && y.all.slots[i].v != nil
 }
 
 // dropOldest removes the oldest event of all.

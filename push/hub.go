@@ -1,6 +1,7 @@
 package push
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -43,11 +44,12 @@ type Hub struct {
 		id, era string
 		seq     uint64
 	}
-	relieved uint32 // tick at which relieve found nothing
-	closed   bool
-	drained  chan struct{} // closed when the last subscriber has left a closed hub
-	beating  bool          // a timer calls tick
-	timer    *time.Timer
+	relieved   uint32 // tick at which relieve could not free enough at once
+	relievedAt int64  // and bytes after that
+	closed     bool
+	drained    chan struct{} // closed when the last subscriber has left a closed hub
+	beating    bool          // a timer calls tick
+	timer      *time.Timer
 
 	limits  limits
 	cluster cluster
@@ -179,6 +181,7 @@ func (h *Hub) deliver(m *message, r *Receipt, posted uint16) {
 // A joining is what a subscriber is made from.
 type joining struct {
 	filters       []string
+	asked         []string // with those that others cover; nil: the same
 	lastID        string
 	encoding      uint8
 	address, user string
@@ -208,7 +211,16 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 		// All subscribers are looked at in that many ticks.
 		s.until = min(s.until, h.ticksOf(max(time.Until(j.until)-4*shares/3*h.tickEvery, 0)))
 	}
-	s.catching = h.resume(s)
+	from := ""
+	if h.broker != nil {
+		from = originOf(j)
+	}
+	if s.catching = h.resume(s, from); s.catching != nil && h.broker != nil {
+		s.catching.origin = from
+		if s.catching.awaited > 0 && !h.closed {
+			heap.Push(&h.cluster.ahead, s)
+		}
+	}
 	h.joined(s, j)
 	sh.mu.Lock()
 	sh.add(s)
@@ -277,7 +289,7 @@ func (h *Hub) encoding(j *joining) uint8 {
 // order. A position of another epoch says that whatever is held is new to the client, and so
 // may it be to one with any other ID: after the gap it gets everything. Only a position that
 // is yet to come says that nothing is.
-func (h *Hub) resume(s *subscriber) *catchUp {
+func (h *Hub) resume(s *subscriber, from string) *catchUp {
 	if s.lastID == "" {
 		s.seen, s.lastID = h.seq, h.present()
 		s.state |= fresh
@@ -300,8 +312,9 @@ func (h *Hub) resume(s *subscriber) *catchUp {
 	case ours && seq <= h.seq:
 		s.seen = seq
 		return &catchUp{}
-	case ours && h.awaits(s, seq):
-		return &catchUp{fetching: true}
+	case ours && h.awaits(seq, from):
+		s.seen = seq
+		return &catchUp{fetching: true, awaited: seq}
 	case ours:
 		s.seen = h.seq
 		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}
@@ -316,7 +329,12 @@ func (h *Hub) leave(s *subscriber) {
 	sh := s.shard
 	sh.mu.Lock()
 	sh.remove(s)
+	c := s.catching
+	waits := c != nil && c.fetching
 	sh.mu.Unlock()
+	if waits {
+		h.stray(s, c)
+	}
 	h.left(s)
 	h.dismissed(s)
 }

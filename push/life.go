@@ -26,6 +26,9 @@ const shares = 16
 // tick looks at a share of everything: signs of life, lifetimes, the age of the history.
 func (h *Hub) tick() {
 	h.ticks.Add(1)
+	if h.bytes.Load() > h.o.MaxBytes {
+		h.relieve() // what was published before may have been encoded since
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	aging := h.history.expire(shares)

@@ -1,9 +1,7 @@
 package push
 
 import (
-	"cmp"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 
@@ -119,8 +117,8 @@ func network(address string) string {
 func take(tallies map[string]*tally, name string, most int, to **tally) bool {
 	t := tallies[name]
 	if t == nil {
-		t = &tally{name: name}
-		tallies[name] = t
+		t = &tally{name: strings.Clone(name)} // which may be a part of a whole request
+		tallies[t.name] = t
 	}
 	if t.n >= most {
 		return false
@@ -136,78 +134,6 @@ func give(tallies map[string]*tally, t *tally) {
 	}
 	if t.n--; t.n == 0 {
 		delete(tallies, t.name)
-	}
-}
-
-// relieve frees memory when the hub has more than it may: subscribers are ended that keep what
-// the history does not hold any more, those that are furthest behind first, and the history gets
-// shorter. A subscriber whose queue the history holds too would free nothing.
-func (h *Hub) relieve() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before := h.bytes.Load()
-	if before <= h.o.MaxBytes || h.relieved == h.ticks.Load() {
-		return
-	}
-	defer func() {
-		if h.bytes.Load() == before { // there is nothing to free: not again for each event
-			h.relieved = h.ticks.Load()
-		}
-	}()
-	slow := h.slow()
-	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
-	for h.bytes.Load() > goal {
-		switch {
-		case len(slow) > 0 && !h.history.holds(slow[0].first):
-			slow[0].end()
-			slow = slow[1:]
-		case h.history.all.len() > 0:
-			h.history.dropOldest()
-		case !h.history.former.forgetOldest():
-			return
-		}
-	}
-}
-
-// waiting is a subscriber that is behind.
-type waiting struct {
-	s     *subscriber
-	first *message // in its queue
-	held  bool     // by the history too
-}
-
-// slow returns the subscribers that are behind: those first whose queues begin with what the
-// history does not hold, and of them those that are furthest behind. The lock is held.
-func (h *Hub) slow() (all []waiting) {
-	for _, sh := range h.shards {
-		sh.mu.Lock()
-		for _, s := range sh.all {
-			if s.level > 0 && s.queue != nil && s.bye == 0 {
-				m := s.queue.items[s.queue.head].m
-				all = append(all, waiting{s, m, h.history.holds(m)})
-			}
-		}
-		sh.mu.Unlock()
-	}
-	slices.SortFunc(all, func(a, b waiting) int {
-		if a.held != b.held {
-			if b.held {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.first.seq, b.first.seq)
-	})
-	return all
-}
-
-// end ends the subscriber, unless its queue has moved on meanwhile.
-func (w *waiting) end() {
-	sh := w.s.shard
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if q := w.s.queue; w.s.at >= 0 && q != nil && q.items[q.head].m == w.first {
-		w.s.end(byeMemory)
 	}
 }
 
@@ -263,7 +189,8 @@ func (st *Stats) add(c *counts) {
 	st.EndedOld += c.ended[byeLifetime]
 }
 
-// Subscribers returns how many subscribers of this node have exactly this topic or pattern.
+// Subscribers returns how many subscribers of this node have exactly this topic or pattern, and no
+// other one that covers it. A [Registry] counts those too.
 func (h *Hub) Subscribers(filter string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,6 +15,9 @@ type idle struct{ subscriber }
 func (*idle) wake()  {}
 func (*idle) abort() {}
 
+func (*idle) unsent(func(*frame)) {}
+func (*idle) discard()            {}
+
 func join(t *testing.T, h *Hub, filters ...string) (*idle, error) {
 	t.Helper()
 	s := new(idle)

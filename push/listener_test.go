@@ -71,6 +71,9 @@ func (l *listener) wake() {
 
 func (l *listener) abort() {}
 
+func (l *listener) unsent(func(*frame)) {}
+func (l *listener) discard()            {}
+
 // write implements output.
 func (l *listener) write(f *frame) bool {
 	if l.waiting > 0 && l.waiting+len(f.bytes()) > l.room {

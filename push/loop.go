@@ -17,22 +17,19 @@ type looped struct {
 }
 
 // owed is what a connection has not sent. It belongs to the turn, which holds the shard's lock to
-// create and remove it, and to change rest.
+// change it.
 type owed struct {
 	rest []*frame // that were refused
-	sent *held    // of a long frame that the connection may still have, or nil
+	sent *frame   // a long one that the connection may still have, or nil
 }
 
 // refused reports whether the subscriber gets a turn when what it was sent before has gone. The
 // shard's lock is held.
 func (l *looped) refused() bool { return l.owed != nil && len(l.owed.rest) > 0 }
 
-// owes returns what is owed, to add to it. The caller does not hold the shard's lock unless something
-// is owed already.
+// owes returns what is owed, to add to it. The shard's lock is held.
 func (l *looped) owes() *owed {
 	if l.owed == nil {
-		l.shard.mu.Lock()
-		defer l.shard.mu.Unlock()
 		l.owed = new(owed)
 	}
 	return l.owed
@@ -44,11 +41,45 @@ func (l *looped) settle(out output) {
 	if o == nil || out.pending() > 0 {
 		return
 	}
-	o.sent.release()
-	o.sent = nil
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
+	o.release()
 	if len(o.rest) == 0 {
+		l.owed = nil
+	}
+}
+
+// release gives up the frame that the connection has.
+func (o *owed) release() {
+	if o.sent != nil {
+		o.sent.of.release()
+		o.sent = nil
+	}
+}
+
+// unsent implements sink.
+func (l *looped) unsent(yield func(*frame)) {
+	if l.owed == nil {
+		return
+	}
+	if l.owed.sent != nil {
+		yield(l.owed.sent)
+	}
+	for _, f := range l.owed.rest {
+		yield(f)
+	}
+}
+
+// discard implements sink.
+func (l *looped) discard() {
+	o := l.owed
+	if o == nil {
+		return
+	}
+	for _, f := range o.rest {
+		f.of.release()
+	}
+	if o.rest = nil; o.sent == nil {
 		l.owed = nil
 	}
 }
@@ -117,7 +148,7 @@ func (l *looped) Turn(t *redline.Turn) { l.turn(nativeTurn{t}) }
 func (l *looped) turn(out output) {
 	l.settle(out)
 	if f := l.shard.loop.direct(l); f != nil {
-		if !l.write(out, f) {
+		if !l.write(out, f, false) {
 			f.of.hold()
 			l.keep([]*frame{f})
 		}
@@ -133,7 +164,7 @@ func (l *looped) turn(out output) {
 	}()
 	l.shard.hub.turn(&l.subscriber, t)
 	for i, f := range t.frames {
-		if !l.write(out, f) {
+		if !l.write(out, f, false) {
 			l.keep(slices.Clone(t.frames[i:]))
 			t.keep(i)
 			return
@@ -147,31 +178,32 @@ func (l *looped) turn(out output) {
 	}
 }
 
-// longFrame is the length from which on a frame counts while the connection has it: it takes
-// one of any length when it has nothing else, and shorter ones up to the server's WriteBuffer.
-const longFrame = 64 << 10
-
-// write passes a frame on, and reports whether the connection has taken it.
-func (l *looped) write(out output, f *frame) bool {
+// write passes a frame on, and reports whether the connection has taken it. locked: the shard's lock
+// is held.
+func (l *looped) write(out output, f *frame, locked bool) bool {
 	if !out.write(f) {
 		return false
 	}
-	if len(f.bytes()) > longFrame && f.of != nil {
-		f.of.hold()
-		o := l.owes()
-		o.sent.release()
-		o.sent = f.of
+	if !f.long() || f.of == nil {
+		return true
 	}
+	if !locked {
+		l.shard.mu.Lock()
+		defer l.shard.mu.Unlock()
+	}
+	f.of.hold()
+	o := l.owes()
+	o.release()
+	o.sent = f
 	return true
 }
 
 // keep stores what was refused, with the references to it: there will be a turn when
 // everything before it has gone.
 func (l *looped) keep(frames []*frame) {
-	o := l.owes()
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
-	o.rest = frames
+	l.owes().rest = frames
 	l.lag()
 }
 
@@ -184,7 +216,7 @@ func (l *looped) writeRest(out output) bool {
 	}
 	o := l.owed
 	for i, f := range o.rest {
-		if !l.write(out, f) {
+		if !l.write(out, f, true) {
 			o.rest = o.rest[i:]
 			return false
 		}
@@ -201,11 +233,8 @@ func (l *looped) writeRest(out output) bool {
 func (l *looped) forget() {
 	l.shard.mu.Lock()
 	defer l.shard.mu.Unlock()
-	if o := l.owed; o != nil {
-		o.sent.release()
-		for _, f := range o.rest {
-			f.of.release()
-		}
+	if l.discard(); l.owed != nil {
+		l.owed.release()
 		l.owed = nil
 	}
 }

@@ -44,6 +44,7 @@ type held struct {
 	hub  *Hub
 	refs atomic.Int32
 	size atomic.Int64
+	of   *message // whose long frames it holds, or nil
 }
 
 func (c *held) charge(n int) {
@@ -61,6 +62,9 @@ func (c *held) hold() {
 func (c *held) release() {
 	if c != nil && c.refs.Add(-1) == 0 {
 		c.hub.bytes.Add(-c.size.Load())
+		if c.of != nil {
+			c.of.leaveFrames()
+		}
 	}
 }
 
@@ -68,7 +72,8 @@ func (c *held) release() {
 // for one subscriber alone.
 type frame struct {
 	native *redline.Frame
-	of     *held // what its memory counts with
+	of     *held  // what its memory counts with
+	seq    uint64 // place of the message, or of the first of several
 }
 
 // bytes is the frame's own memory, which must not be changed.
@@ -78,7 +83,7 @@ func (f *frame) bytes() []byte { return f.native.BytesNoCopy() }
 const frameBytes = 128
 
 func newFrame(b []byte, of *held) *frame {
-	return &frame{native: redline.NewFrame(b), of: of} // which needs no more memory than its length
+	return &frame{native: redline.NewFrame(b), of: of} // which copies b without spare capacity
 }
 
 // newMessage copies an event. It belongs to the caller, who holds one reference.
@@ -94,7 +99,7 @@ func (h *Hub) newMessage(e *Event) *message {
 		// An event of the past is as old as it is; none is younger than now.
 		m.at -= max(int64(time.Since(e.Time)), 0)
 	}
-	m.hub = h
+	m.hub, m.of = h, m
 	m.refs.Store(1)
 	m.charge(overhead + len(e.Data) + len(e.Topic) + len(e.ID) + len(e.Type) + len(e.Key))
 	return m
@@ -103,19 +108,47 @@ func (h *Hub) newMessage(e *Event) *message {
 // weight is what the message counts for in a queue's limit of bytes.
 func (m *message) weight() int { return len(m.event.Data) + 64 }
 
-// frame returns the message in one of the hub's encodings. The caller holds a reference.
+// frame returns the message in one of the hub's encodings. The caller holds a reference. A long frame
+// counts by itself: connections that have not sent it do not keep the message as well.
 func (m *message) frame(encoding uint8) *frame {
 	p := &m.frames[encoding]
 	if f := p.Load(); f != nil {
 		return f
 	}
 	f := newFrame(m.hub.encodings[encoding].AppendEvent(nil, &m.event), &m.held)
-	if !p.CompareAndSwap(nil, f) {
-		return p.Load()
+	f.seq = m.seq
+	size := len(f.bytes()) + frameBytes
+	if f.long() {
+		f.of = &held{hub: m.hub}
+		f.of.size.Store(int64(size))
+		f.of.hold() // for the message
 	}
-	m.charge(len(f.bytes()) + frameBytes)
+	if !p.CompareAndSwap(nil, f) {
+		if f.long() {
+			f.of.release()
+		}
+		return m.frame(encoding)
+	}
+	if !f.long() {
+		m.charge(size)
+	}
 	return f
 }
+
+// leaveFrames gives up the long frames of a message to which there are no references.
+func (m *message) leaveFrames() {
+	for i := range m.frames {
+		if f := m.frames[i].Load(); f != nil && f.long() && m.frames[i].CompareAndSwap(f, nil) {
+			f.of.release()
+		}
+	}
+}
+
+// long reports whether the frame counts while a connection has it: that takes one of any length when
+// it has nothing else, and shorter ones up to the server's WriteBuffer.
+func (f *frame) long() bool { return len(f.bytes()) > longFrame }
+
+const longFrame = 64 << 10
 
 // newEpoch is a name that no other start of a hub has.
 func newEpoch() string {

@@ -31,6 +31,9 @@ type client struct {
 func (c *client) wake()  {}
 func (c *client) abort() {}
 
+func (c *client) unsent(func(*frame)) {}
+func (c *client) discard()            {}
+
 // write implements output.
 func (c *client) write(f *frame) bool {
 	if len(c.sent) > 0 && len(c.sent)+len(f.bytes()) > c.room {

@@ -31,6 +31,18 @@ func (h *Hub) choose(name string, accept []string) (uint8, bool) {
 	return encoding, best > 0
 }
 
+// accepts reports whether a client names a media type.
+func accepts(accept []string, mediaType string) bool {
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			if name, _, _ := strings.Cut(part, ";"); strings.EqualFold(strings.TrimSpace(name), mediaType) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // choices names the formats, for an error.
 func (h *Hub) choices() string {
 	var names []string

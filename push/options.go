@@ -40,8 +40,9 @@ type Options struct {
 	// its encodings and until the last connection has sent it, and half a KiB for each
 	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
 	// count: see Server.WriteBuffer. When it is reached, new subscribers get 503, the history
-	// gets shorter, and those are ended whose queues keep what it does not hold, the furthest
-	// behind first. Default: 512 MiB.
+	// gets shorter, and those are ended that keep what it does not hold, in their queues or in
+	// their connections, the furthest behind first. A connection is closed for that, without a
+	// bye; a redline.Server keeps its last output for up to StallTimeout. Default: 512 MiB.
 	MaxBytes int64
 	// MaxTopics bounds the topics whose history is known. Of the 4,096 that were forgotten last
 	// it is still known what they have lost. Default: 100,000.
@@ -82,6 +83,10 @@ type Options struct {
 
 	// Broker connects the hubs of a cluster. Default: none; the hub is alone.
 	Broker Broker
+	// Fill is how many of the broker's last events a new hub reads into its history before it is
+	// [Hub.Ready]: clients that resume at a node which was restarted are then served from memory,
+	// and not by one read of the broker each. Negative: none. Default: 50,000.
+	Fill int
 	// Isolated says what Publish does while the broker is out of reach. Default: Refuse.
 	Isolated Isolated
 	// Registry is told who is connected. Default: none.
@@ -107,7 +112,7 @@ type Rule struct {
 // number of events keeps none; other negative fields set no bound.
 type History struct {
 	Events int
-	Bytes  int // of data
+	Bytes  int // of data, and 64 for each event; the newest event is kept although it has more
 	Age    time.Duration
 }
 
@@ -180,6 +185,7 @@ func (o Options) withDefaults() (Options, error) {
 		{name: "MaxPerAddress", field: &o.MaxPerAddress, fallback: most, least: 1, most: most, lifted: most, liftable: 1},
 		{name: "MaxPerUser", field: &o.MaxPerUser, fallback: most, least: 1, most: most, lifted: most, liftable: 1},
 		{name: "MaxFilters", field: &o.MaxFilters, fallback: 64, least: 1, most: 1 << 16},
+		{name: "Fill", field: &o.Fill, fallback: 50_000, least: 1, most: most, lifted: 0, liftable: 1},
 		{name: "History.Events", field: &o.History.Events, fallback: 128, least: 1, most: most, lifted: -1, liftable: 1},
 		{name: "History.Bytes", field: &o.History.Bytes, fallback: 1 << 20, least: 1, most: most, lifted: most, liftable: 1},
 	} {

@@ -15,6 +15,7 @@ type plain struct {
 	w       http.ResponseWriter
 	ready   chan struct{} // of capacity 1: there may be something to send
 	cut     chan struct{} // closed by abort
+	t       turn          // what is being sent; changed under the shard's lock
 
 	mu    sync.Mutex // guards the deadline, which abort sets
 	isCut bool
@@ -25,6 +26,23 @@ func (p *plain) wake() {
 	case p.ready <- struct{}{}:
 	default:
 	}
+}
+
+// unsent implements sink.
+func (p *plain) unsent(yield func(*frame)) {
+	for _, f := range p.t.frames {
+		yield(f)
+	}
+}
+
+// discard implements sink. What is being written is written.
+func (p *plain) discard() {}
+
+// forget releases what was not sent.
+func (p *plain) forget() {
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	p.t.release()
 }
 
 func (p *plain) abort() {
@@ -110,8 +128,8 @@ func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) err
 	if !p.send(nil) { // the head alone: the first event may be hours away
 		return nil
 	}
-	t := new(turn)
-	defer t.release()
+	t := &p.t
+	defer p.forget()
 	for {
 		h.turn(&p.subscriber, t)
 		if len(t.frames) > 0 && !p.send(t.frames) {

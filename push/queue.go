@@ -35,7 +35,7 @@ func (q *queue) len() int { return len(q.items) - q.head }
 
 // add appends a message, of which the queue takes a reference.
 func (q *queue) add(m *message) {
-	if q.head > 0 && len(q.items) == cap(q.items) {
+	if q.head > 0 && q.head >= len(q.items)/2 && len(q.items) == cap(q.items) {
 		n := copy(q.items, q.items[q.head:])
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
@@ -69,9 +69,15 @@ func (q *queue) remove(i int, lost bool) {
 	} else {
 		q.lost += it.lost
 	}
-	copy(q.items[i:], q.items[i+1:])
-	q.items[len(q.items)-1] = item{}
-	q.items = q.items[:len(q.items)-1]
+	if i-q.head < len(q.items)-i { // the shorter part moves
+		copy(q.items[q.head+1:i+1], q.items[q.head:i])
+		q.items[q.head] = item{}
+		q.head++
+	} else {
+		copy(q.items[i:], q.items[i+1:])
+		q.items[len(q.items)-1] = item{}
+		q.items = q.items[:len(q.items)-1]
+	}
 	q.bytes -= it.m.weight()
 	it.m.release()
 }

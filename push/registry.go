@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,10 +24,10 @@ type Registry interface {
 
 // A Member is a subscriber as others see it.
 type Member struct {
-	ID      string // among all nodes
-	User    string // see Handler.User
-	Address string // see Handler.Address
-	Filters []string
+	ID      string   // among all nodes
+	User    string   // see Handler.User
+	Address string   // see Handler.Address
+	Filters []string // what it asked for, or was granted, each once
 	Since   time.Time
 }
 
@@ -49,8 +50,11 @@ func (h *Hub) joined(s *subscriber, j *joining) {
 	defer c.mu.Unlock()
 	c.members++
 	m := &Member{
-		ID: h.o.Node + "-" + strconv.FormatUint(c.members, 10), User: j.user, Address: j.address,
-		Filters: slices.Clone(j.filters), Since: time.Now(),
+		ID: h.o.Node + "-" + strconv.FormatUint(c.members, 10), User: strings.Clone(j.user), Address: strings.Clone(j.address),
+		Filters: slices.Clone(j.asked), Since: time.Now(),
+	}
+	if j.asked == nil {
+		m.Filters = slices.Clone(j.filters)
 	}
 	s.needs().member = m
 	c.joined[m] = true

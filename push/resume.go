@@ -13,6 +13,10 @@ type catchUp struct {
 	gap      *format.Gap // to announce before the next event
 	told     uint64      // losses up to here were announced
 	fetching bool        // the broker was asked, or another node was faster
+	read     *read       // what it waits for, of the broker
+	awaited  uint64      // the place that it waits for, if another node was faster
+	ahead    int         // where it is in ahead.waits, from 1; 0: it is not
+	origin   string      // see originOf; only with a broker
 	whole    uint64      // losses up to here are no gap: it asked for what is held
 	present  bool        // it has all that there was when the hub was shut down
 
@@ -100,8 +104,12 @@ func (y *history) missing(c *catchUp, seq uint64, filters []string) (lost uint64
 	if y.forgotten > seq {
 		lost = y.forgotten
 	}
-	if !slices.ContainsFunc(filters, topic.IsPattern) {
-		y.pick(seq, filters)
+	if named := !slices.ContainsFunc(filters, topic.IsPattern); named || y.faded.len() == 0 && y.walk(seq, filters) {
+		if named {
+			y.pick(seq, filters)
+		} else {
+			c.looked, c.chased = y.lost, 0
+		}
 		for _, l := range y.picked {
 			if l.gone > seq {
 				lost = max(lost, l.gone)
@@ -154,8 +162,12 @@ func (y *history) after(dst []*message, c *catchUp, seq uint64, filters []string
 	next := func(seq uint64) (*message, uint64, bool) {
 		return y.scan(seq, func(l *topicLog) bool { return c.selects(filters, l.name) })
 	}
-	if !slices.ContainsFunc(filters, topic.IsPattern) {
-		switch y.pick(seq, filters); {
+	named := !slices.ContainsFunc(filters, topic.IsPattern)
+	if named {
+		y.pick(seq, filters)
+	}
+	if named || y.walk(seq, filters) {
+		switch {
 		case len(y.picked) == 0:
 			return dst, seq, false
 		case len(y.picked) <= 8:
@@ -196,6 +208,28 @@ func (y *history) pick(seq uint64, names []string) {
 			y.picked = append(y.picked, l)
 		}
 	}
+}
+
+// walk selects the logs of names and patterns that have events after seq, each once. It reports false
+// if too much of the tree would have to be looked at, and then the series are.
+func (y *history) walk(seq uint64, filters []string) bool {
+	y.stamp++
+	y.picked = y.picked[:0]
+	nodes := y.most / 8
+	for _, f := range filters {
+		found, whole := y.tree.Some(y.walked[:0], f, nodes/len(filters))
+		for _, l := range found {
+			if l.stamp != y.stamp && l.last > seq {
+				l.stamp = y.stamp
+				y.picked = append(y.picked, l)
+			}
+		}
+		clear(found)
+		if y.walked = found; !whole {
+			return false
+		}
+	}
+	return true
 }
 
 // merge returns the first event after seq of the picked logs. It looks at all there are.

@@ -61,26 +61,17 @@ const (
 	due                        // it is in the walk's list
 	beat                       // it has to get a sign of life
 	finished                   // the bye was sent
+	severed                    // it is cut, because of what its connection keeps
 )
 
 // A sink is how the output of a subscriber leaves. It calls [Hub.turn] after wake.
 type sink interface {
 	wake()  // any goroutine, any locks
 	abort() // likewise
-}
-
-// A reason is why a subscriber was ended.
-type reason uint8
-
-const (
-	byeShutdown reason = iota + 1
-	byeLifetime
-	byeSlow
-	byeMemory
-)
-
-func (r reason) String() string {
-	return [...]string{"", "shutdown", "lifetime", "slow", "memory"}[r]
+	// unsent calls yield for what its connection keeps in memory, discard gives up what the
+	// connection has not taken. The shard's lock is held.
+	unsent(yield func(*frame))
+	discard()
 }
 
 // turnBytes is about how much a subscriber sends at a time.
@@ -111,9 +102,9 @@ func (t *turn) keep(i int) {
 // turn collects what is due, in place of what the last turn collected. One goroutine at a
 // time calls it for a subscriber.
 func (h *Hub) turn(s *subscriber, t *turn) {
-	t.release()
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
+	t.release()
 	if s.catching != nil {
 		s.shard.mu.Unlock() // the hub's lock comes first
 		h.feed(s)
@@ -229,10 +220,14 @@ func (s *subscriber) drain(t *turn) {
 			s.gap(t, &format.Gap{From: s.lastID, To: to, Dropped: it.lost, Reason: "slow"})
 		}
 		f := it.m.frame(s.encoding)
-		t.frames = append(t.frames, f) // with the reference of the queue
+		t.frames = append(t.frames, f) // with the reference of the queue, unless it is long
 		room -= len(f.bytes())
 		if it.m.event.ID != "" {
 			s.lastID = it.m.event.ID
+		}
+		if f.long() {
+			f.of.hold()
+			it.m.release()
 		}
 		s.shard.counts.delivered++
 	}
@@ -323,25 +318,6 @@ func (s *subscriber) lag() {
 		level = 2
 	}
 	s.setLevel(level)
-}
-
-// end asks a subscriber to leave, with a bye after what it is owed. One that is too slow for
-// that gets nothing else any more.
-func (s *subscriber) end(why reason) {
-	if s.bye != 0 || s.at < 0 {
-		return
-	}
-	s.bye = why
-	s.shard.counts.ended[why]++
-	if s.catching != nil && s.place.list != nil {
-		s.catching.present = true // it has a gap to announce, and was live
-	}
-	s.shard.delist(s)
-	if (why == byeSlow || why == byeMemory) && s.queue != nil {
-		s.shard.counts.dropped += uint64(s.queue.clear())
-		s.queue = nil
-	}
-	s.sink.wake()
 }
 
 // setLevel notes how far behind the subscriber is, with the lists that count it: 0 not at

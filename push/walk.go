@@ -244,6 +244,7 @@ func (w *walk) frame(encoding uint8) *frame {
 			all = append(all, m.frame(encoding).bytes()...)
 		}
 		f = newFrame(all, &held{hub: w.sh.hub})
+		f.seq = w.batch[0].seq
 		f.of.size.Store(int64(len(all) + frameBytes))
 	}
 	f.of.hold()

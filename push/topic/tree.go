@@ -58,6 +58,9 @@ func (t *Tree[T]) Delete(pattern string) {
 // has room.
 func (t *Tree[T]) Match(dst []*T, name string) []*T { return t.root.match(dst, name, true) }
 
+// Covers reports whether a pattern or name in the tree selects all that a pattern selects.
+func (t *Tree[T]) Covers(pattern string) bool { return t.root.covers(pattern, true) }
+
 // Select appends the values of all names that a pattern selects, in no order. The tree must
 // hold names only.
 func (t *Tree[T]) Select(dst []*T, pattern string) []*T { return t.root.pick(dst, pattern, true) }
@@ -141,6 +144,23 @@ func (n *node[T]) match(dst []*T, name string, more bool) []*T {
 	return dst
 }
 
+func (n *node[T]) covers(pattern string, more bool) bool {
+	switch {
+	case n.rest != nil && n.rest.value != nil:
+		return true
+	case !more:
+		return n.value != nil
+	}
+	segment, below, more := strings.Cut(pattern, "/")
+	if segment == rest {
+		return false
+	}
+	if k := n.kids[segment]; k != nil && k.covers(below, more) {
+		return true
+	}
+	return n.one != nil && n.one.covers(below, more)
+}
+
 func (n *node[T]) pick(dst []*T, pattern string, more bool) []*T {
 	if !more {
 		if n.value != nil {
@@ -160,6 +180,43 @@ func (n *node[T]) pick(dst []*T, pattern string, more bool) []*T {
 	}
 	if k := n.kids[segment]; k != nil {
 		dst = k.pick(dst, below, more)
+	}
+	return dst
+}
+
+// Some is like Select, but looks at no more nodes than that. It reports false if there are more: then
+// what it appends is a part.
+func (t *Tree[T]) Some(dst []*T, pattern string, nodes int) (found []*T, whole bool) {
+	dst = t.root.some(dst, pattern, true, &nodes)
+	return dst, nodes >= 0
+}
+
+func (n *node[T]) some(dst []*T, pattern string, more bool, nodes *int) []*T {
+	if *nodes--; *nodes < 0 {
+		return dst
+	}
+	segment, below, further := strings.Cut(pattern, "/")
+	every := more && segment == rest
+	if n.value != nil && (!more || every) {
+		dst = append(dst, n.value)
+	}
+	switch {
+	case !more:
+	case !every && segment != one:
+		if k := n.kids[segment]; k != nil {
+			dst = k.some(dst, below, further, nodes)
+		}
+	default:
+		for _, k := range n.kids {
+			if *nodes < 0 {
+				break
+			}
+			if every {
+				dst = k.some(dst, rest, true, nodes)
+			} else {
+				dst = k.some(dst, below, further, nodes)
+			}
+		}
 	}
 	return dst
 }
