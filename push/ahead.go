@@ -15,7 +15,8 @@ type ahead struct {
 }
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (a *ahead) Len() int           { return len(a.waits) }
+func (a *ahead) Len() int { return len(a.waits) }
+
 func (a *ahead) Less(i, k int) bool { return a.waits[i].catching.awaited < a.waits[k].catching.awaited }
 
 func (a *ahead) Swap(i, k int) {

@@ -13,8 +13,10 @@ func sound() *Report {
 	return &Report{Evidence: Evidence{
 		Server: Server{CPUs: 2, Quota: 1.5},
 		Sweep: []Point{
-			{Connections: 1, Rate: 100, CPU: 0.7, Valid: true}, {Connections: 2, Rate: 190, CPU: 1.3, Valid: true},
-			{Connections: 4, Rate: 200, CPU: 1.4, Valid: true}, {Connections: 8, Rate: 195, CPU: 1.5},
+			{Connections: 1, Rate: 100, CPU: 0.7, Valid: true},
+			{Connections: 2, Rate: 190, CPU: 1.3, Valid: true},
+			{Connections: 4, Rate: 200, CPU: 1.4, Valid: true},
+			{Connections: 8, Rate: 195, CPU: 1.5},
 		},
 		Loads: []Load{
 			{Name: Low, Generator: Generator{Valid: true}},

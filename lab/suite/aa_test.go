@@ -205,8 +205,10 @@ func aaDraw(t *testing.T, f *results.File, equal []string, dear string) map[resu
 		rng.Shuffle(len(equal), func(a, b int) { equal[a], equal[b] = equal[b], equal[a] })
 		rng.Shuffle(len(blocks), func(a, b int) { blocks[a], blocks[b] = blocks[b], blocks[a] })
 		g := &results.File{Config: f.Config, Workloads: f.Workloads, Subjects: []results.Subject{
-			{Name: equal[0], Role: roleBaseline}, {Name: equal[1], Role: roleTwin},
-			{Name: equal[2], Role: roleSubject}, {Name: dear, Role: roleSubject},
+			{Name: equal[0], Role: roleBaseline},
+			{Name: equal[1], Role: roleTwin},
+			{Name: equal[2], Role: roleSubject},
+			{Name: dear, Role: roleSubject},
 		}}
 		g.Config.Baseline = equal[0]
 		for _, r := range f.Runs {

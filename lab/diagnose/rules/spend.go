@@ -140,10 +140,27 @@ func waitOf(s *stack) string {
 // blocks are what blocked threads wait for, by a part of the name of a function of the kernel. Threads
 // that wait there for work are left out: nothing.
 var blocks = []struct{ part, what string }{
-	{"epoll", ""}, {"do_sys_poll", ""}, {"do_select", ""}, {"accept", ""}, {"io_cqring_wait", ""}, {"sigwait", ""}, {"kernel_wait4", ""}, {"kernel_waitid", ""},
-	{"fsync", "waits for the disk"}, {"fdatasync", "waits for the disk"}, {"io_schedule", "waits for the disk"},
-	{"nanosleep", "sleeps"}, {"futex", "waits for a lock, or another thread"}, {"recv", "waits for a socket"}, {"sock_read", "waits for a socket"},
-	{"send", "waits to send"}, {"sock_write", "waits to send"}, {"pipe_read", "waits for a pipe"}, {"pipe_write", "waits for a pipe"}, {"flock", "waits for the lock of a file"}, {"fcntl_setlk", "waits for the lock of a file"},
+	{"epoll", ""},
+	{"do_sys_poll", ""},
+	{"do_select", ""},
+	{"accept", ""},
+	{"io_cqring_wait", ""},
+	{"sigwait", ""},
+	{"kernel_wait4", ""},
+	{"kernel_waitid", ""},
+	{"fsync", "waits for the disk"},
+	{"fdatasync", "waits for the disk"},
+	{"io_schedule", "waits for the disk"},
+	{"nanosleep", "sleeps"},
+	{"futex", "waits for a lock, or another thread"},
+	{"recv", "waits for a socket"},
+	{"sock_read", "waits for a socket"},
+	{"send", "waits to send"},
+	{"sock_write", "waits to send"},
+	{"pipe_read", "waits for a pipe"},
+	{"pipe_write", "waits for a pipe"},
+	{"flock", "waits for the lock of a file"},
+	{"fcntl_setlk", "waits for the lock of a file"},
 }
 
 // workless matches where threads of a pool wait for work.
