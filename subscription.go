@@ -137,8 +137,9 @@ func (s *Subscription) Loop() *Loop { return s.loop }
 func (s *Subscription) Close() { s.end(closing) }
 
 // Abort ends the connection, or the stream of HTTP/2, in such a way that the client can tell
-// that the response is incomplete. If only a reset can show this (HTTP/1.0), the client may
-// lose the last part. It has no effect after Close.
+// that the response is incomplete. If only a reset can show this (HTTP/1.0), or the client has
+// not accepted all of its output, whose memory is released at once, it may lose the last part.
+// It has no effect after Close.
 func (s *Subscription) Abort() { s.end(cutting) }
 
 // end requests the end of the response. A turn that is running, or that is the first, sees

@@ -42,7 +42,7 @@ type Options struct {
 	// count: see Server.WriteBuffer. When it is reached, new subscribers get 503, the history
 	// gets shorter, and those are ended that keep what it does not hold, in their queues or in
 	// their connections, the furthest behind first. A connection is closed for that, without a
-	// bye; a redline.Server keeps its last output for up to StallTimeout. Default: 512 MiB.
+	// bye. Default: 512 MiB.
 	MaxBytes int64
 	// MaxTopics bounds the topics whose history is known. Of the 4,096 that were forgotten last
 	// it is still known what they have lost. Default: 100,000.

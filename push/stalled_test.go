@@ -22,7 +22,17 @@ import (
 // of its own and reads nothing more. One that reads gets all that is published to it.
 func TestStalledClients(t *testing.T) {
 	for name, start := range map[string]func(*testing.T, *push.Handler) string{
-		"loops": func(t *testing.T, h *push.Handler) string { return serve(t, &redline.Server{Native: h.Serve}) },
+		"loops": func(t *testing.T, h *push.Handler) string {
+			s, l := &redline.Server{Native: h.Serve}, small(t)
+			done := make(chan error, 1)
+			go func() { done <- s.Serve(l) }()
+			t.Cleanup(func() {
+				if err := errors.Join(s.Close(), <-done); !errors.Is(err, http.ErrServerClosed) {
+					t.Error(err)
+				}
+			})
+			return "http://" + l.Addr().String()
+		},
 		"net/http": func(t *testing.T, h *push.Handler) string {
 			s := httptest.NewUnstartedServer(h)
 			s.Listener = small(t)

@@ -112,6 +112,10 @@ func (s *Session) turn() error {
 	case exchange.End:
 		return s.endPush()
 	case exchange.Cut:
+		if s.conn.Pending() > 0 { // what the client does not take is not to be kept
+			s.endTurns(exchange.ErrGone)
+			return s.cut()
+		}
 		return s.cutPush(exchange.ErrGone)
 	}
 	return nil
