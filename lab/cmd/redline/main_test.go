@@ -126,14 +126,14 @@ func TestModes(t *testing.T) {
 		blocks int
 		loads  int
 	}{
-		{"", "quick", 800 * time.Millisecond, 9, 3},
+		{"", "quick", 600 * time.Millisecond, 9, 3},
 		{"--quick --window 2s", "quick", 2 * time.Second, 9, 3},
 		{"--full", "full", 5 * time.Second, 10, 10},
 		{"--full --blocks 3", "full", 5 * time.Second, 3, 10},
 		{"--workloads all", "custom", 5 * time.Second, 10, len(suite.Expand([]string{"all"}))},
 		{"--workloads at-all,json", "custom", 5 * time.Second, 10, 5},
 		{"--workloads json --blocks 2", "custom", 5 * time.Second, 2, 1},
-		{"--subjects nethttp,limit", "quick", 800 * time.Millisecond, 9, 3},
+		{"--subjects nethttp,limit", "quick", 600 * time.Millisecond, 9, 3},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var b benchFlags
