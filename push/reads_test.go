@@ -127,6 +127,68 @@ func TestReadsInTurn(t *testing.T) {
 	})
 }
 
+// TestReadsTurns: origins whose clients come and leave while all places are taken have one turn each, and
+// none has more reads than it may.
+func TestReadsTurns(t *testing.T) {
+	h := newGated(t, &gated{last: 10_000}, Options{})
+	come := func(address string, n int) (all []*idle) {
+		for i := range n {
+			all = append(all, resumer(t, h, address, "held", uint64(i)+100*uint64(len(address))))
+		}
+		return all
+	}
+	leave := func(all []*idle) {
+		for _, s := range all {
+			h.leave(&s.subscriber)
+		}
+	}
+	check := func() {
+		t.Helper()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		q := &h.cluster.reads
+		running, turns := 0, map[string]int{}
+		for _, o := range q.origins {
+			running += o.running
+		}
+		for _, o := range q.turns {
+			if turns[o.name]++; turns[o.name] > 1 {
+				t.Errorf("%s has more than one turn", o.name)
+			}
+		}
+		if running != q.running {
+			t.Errorf("%d reads run, and those of the origins that are known are %d", q.running, running)
+		}
+	}
+	first, second := come("192.0.2.1", readsEach), come("192.0.2.22", readsEach)
+	leave(come("192.0.2.111", 34)) // so many that their queue is emptied before its turn
+	third := come("192.0.2.2222", 1)
+	leave(come("192.0.2.111", 34))
+	check()
+	leave(first[:1])
+	until(t, "the one that waits has the place", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		o := h.cluster.reads.origins["192.0.2.2222"]
+		return o != nil && o.running == 1
+	})
+	again := come("192.0.2.111", 2*readsEach)
+	leave(append(first[1:], second...))
+	until(t, "all have the places that they may have", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.cluster.reads.running >= readsEach+1
+	})
+	check()
+	leave(append(again, third...))
+	until(t, "nothing is left", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		q := &h.cluster.reads
+		return q.running == 0 && len(q.by) == 0 && len(q.origins) == 0 && len(q.turns) == 0
+	})
+}
+
 // TestReadsShared: those who want the same range share one replay, and the memory of its events.
 func TestReadsShared(t *testing.T) {
 	b := &gated{last: 100, gate: make(chan struct{})}

@@ -36,7 +36,8 @@ const (
 type origin struct {
 	name    string
 	queue   []*read
-	dead    int // how many of the queue nobody waits for, at most
+	dead    int  // how many of the queue nobody waits for, at most
+	queued  bool // it is in turns, although all of its queue may have left
 	running int
 }
 
@@ -84,11 +85,18 @@ func (h *Hub) fetch(s *subscriber, until uint64) {
 	}
 	if !slices.Contains(r.asked, o) {
 		r.asked = append(r.asked, o)
-		if o.queue = append(o.queue, r); len(o.queue) == 1 {
-			q.turns = append(q.turns, o)
-		}
+		o.queue = append(o.queue, r)
+		q.enqueue(o)
 	}
 	h.startReads()
+}
+
+// enqueue gives an origin a turn, unless it has one.
+func (q *reads) enqueue(o *origin) {
+	if !o.queued {
+		o.queued = true
+		q.turns = append(q.turns, o)
+	}
 }
 
 // startReads starts as many reads as may run, in turn for all origins. The lock is held.
@@ -97,15 +105,16 @@ func (h *Hub) startReads() {
 	for skipped := 0; q.running < maxReads && skipped < len(q.turns); {
 		o := q.turns[0]
 		q.turns = append(q.turns[:0], q.turns[1:]...)
+		o.queued = false
 		if o.running >= readsEach {
-			q.turns = append(q.turns, o)
+			q.enqueue(o)
 			skipped++
 			continue
 		}
 		r := o.next()
 		switch {
 		case len(o.queue) > 0:
-			q.turns = append(q.turns, o)
+			q.enqueue(o)
 		case r == nil:
 			q.forget(o)
 		}
@@ -136,7 +145,7 @@ func (o *origin) next() *read {
 
 // forget removes an origin that has nothing to do any more.
 func (q *reads) forget(o *origin) {
-	if len(o.queue) == 0 && o.running == 0 {
+	if len(o.queue) == 0 && !o.queued && o.running == 0 && q.origins[o.name] == o {
 		delete(q.origins, o.name)
 	}
 }
