@@ -15,13 +15,19 @@ type gated struct {
 	last uint64
 	ends uint64        // the place of the last event that it still has
 	gate chan struct{} // nil: open
+	open chan struct{} // closed when it may be reached
 
 	mu      sync.Mutex
 	replays int
 }
 
-func (b *gated) Open(context.Context) (Span, error) {
-	return Span{Epoch: "gated", First: 1, Last: b.last}, nil
+func (b *gated) Open(ctx context.Context) (Span, error) {
+	select {
+	case <-b.open:
+		return Span{Epoch: "gated", First: 1, Last: b.last}, nil
+	case <-ctx.Done():
+		return Span{}, ctx.Err()
+	}
 }
 
 func (b *gated) Publish(context.Context, Event) (uint64, bool, error) { return 0, false, nil }
@@ -63,9 +69,31 @@ func newGated(t *testing.T, b *gated, o Options) *Hub {
 	if o.Broker, o.Heartbeat = b, -1; o.Fill == 0 {
 		o.Fill = -1
 	}
+	b.open = make(chan struct{})
 	h := newHub(t, o)
+	h.mu.Lock()
+	h.cluster.quiet = time.Hour
+	h.mu.Unlock()
+	close(b.open)
+	if o.Fill > 0 && b.ends < b.last {
+		until(t, "the hub has what there is", func() bool { return h.at() == b.ends })
+		if h.Ready() {
+			t.Error("the hub is ready, and does not know that nothing more will come")
+		}
+		h.mu.Lock()
+		h.cluster.quiet = time.Millisecond
+		h.cluster.filled.Reset(h.cluster.quiet)
+		h.mu.Unlock()
+	}
 	until(t, "the hub is ready", h.Ready)
 	return h
+}
+
+// at returns the last place that a hub has received.
+func (h *Hub) at() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seq
 }
 
 func until(t *testing.T, what string, f func() bool) {
@@ -241,6 +269,34 @@ func TestFill(t *testing.T) {
 		if b.replays != c.replays {
 			t.Errorf("%+v: %d replays", c, b.replays)
 		}
+	}
+}
+
+// TestFillAgain: an order that begins anew while the last one is read is read instead, and nothing that
+// waited for the last one ends that.
+func TestFillAgain(t *testing.T) {
+	h := newHub(t, Options{Broker: &gated{}}) // which is never reached
+	h.mu.Lock()
+	h.cluster.quiet = time.Hour
+	h.mu.Unlock()
+	h.linked(Span{Epoch: "one", First: 1, Last: 100})
+	first := h.cluster.filled
+	h.linked(Span{Epoch: "two", First: 1, Last: 100})
+	second := h.cluster.filled
+	h.mu.Lock()
+	h.hurry(first, h.seq)
+	h.mu.Unlock()
+	if h.Ready() || h.cluster.filled != second {
+		t.Error("the timer of the first order has ended the reading of the second")
+	}
+	h.mu.Lock()
+	h.hurry(second, h.seq)
+	h.mu.Unlock()
+	if !h.Ready() {
+		t.Error("the reading has not ended")
+	}
+	for _, timer := range []*time.Timer{first, second} {
+		timer.Stop()
 	}
 }
 
