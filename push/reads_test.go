@@ -128,6 +128,13 @@ func (s *idle) queued() int {
 	return s.queue.len()
 }
 
+// has reports whether the events up to a place were queued; its turn may have sent some of them.
+func (s *idle) has(seq uint64) bool {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	return s.seen == seq
+}
+
 // TestReadsInTurn: however many clients of one address wait for the broker, others are served, and when
 // they have left nothing is done for them any more.
 func TestReadsInTurn(t *testing.T) {
@@ -138,7 +145,7 @@ func TestReadsInTurn(t *testing.T) {
 		all = append(all, resumer(t, h, "192.0.2.1", "held", i))
 	}
 	honest := resumer(t, h, "192.0.2.2", "t", 990)
-	until(t, "a client of another address is served", func() bool { return honest.queued() == 10 })
+	until(t, "a client of another address is served", func() bool { return honest.has(1000) })
 	b.mu.Lock() // as they leave, others take their places
 	if b.replays > readsEach+1 {
 		t.Errorf("%d replays, and only %d clients of an address may be served at a time", b.replays, readsEach)
@@ -241,6 +248,60 @@ func TestReadsShared(t *testing.T) {
 	}
 }
 
+// TestReadsInPortions: however many wait for the same events, the hub's lock is held for no more of them at
+// a time than for one who reads the history. Who leaves meanwhile gets nothing.
+func TestReadsInPortions(t *testing.T) {
+	h := newGated(t, &gated{last: 1000}, Options{})
+	var all []*idle
+	for range 100 {
+		all = append(all, resumer(t, h, "192.0.2.1", "held", 0))
+	}
+	h.mu.Lock()
+	var b haul
+	for _, b.r = range h.cluster.reads.by { // there is one
+		h.cluster.reads.end(b.r)
+	}
+	for i := range uint64(fetchEvents) {
+		m := h.newMessage(&Event{Topic: "held"})
+		m.seq, m.log = i+1, h.history.log("held")
+		b.all = append(b.all, m)
+	}
+	h.mu.Unlock()
+	served := func() (n int) {
+		for _, s := range all {
+			n += s.queued()
+		}
+		return n
+	}
+	before := 0
+	for more := true; more; {
+		h.mu.Lock()
+		more = h.share(&b)
+		h.mu.Unlock()
+		n := served()
+		if n-before > feedSlots || more && n == before {
+			t.Fatalf("%d events were given at a time", n-before)
+		}
+		if before == 0 {
+			i := slices.IndexFunc(all, func(s *idle) bool { return s.queued() == 0 })
+			h.leave(&all[i].subscriber)
+		}
+		before = n
+	}
+	if before != 99*fetchEvents {
+		t.Errorf("%d events were given to 99", before)
+	}
+	for _, m := range b.all {
+		m.release()
+	}
+	for _, s := range all {
+		if s.at >= 0 {
+			h.leave(&s.subscriber)
+		}
+	}
+	b.r.cancel()
+}
+
 // TestFill: a new hub has the broker's last events before it takes subscribers, so that those who
 // resume do not read them from the broker. An order may end with places that have no event any more.
 func TestFill(t *testing.T) {
@@ -260,11 +321,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("%+v: got %+v", c, st)
 		}
 		s := resumer(t, h, "192.0.2.1", "t", c.from)
-		until(t, "it has its events", func() bool {
-			s.shard.mu.Lock()
-			defer s.shard.mu.Unlock()
-			return s.seen == c.ends
-		})
+		until(t, "it has its events", func() bool { return s.has(c.ends) })
 		h.leave(&s.subscriber)
 		if b.replays != c.replays {
 			t.Errorf("%+v: %d replays", c, b.replays)
