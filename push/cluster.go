@@ -131,7 +131,7 @@ func (h *Hub) follow() {
 }
 
 // Ready reports whether the hub takes subscribers: it is not shut down, has reached its broker once,
-// and has read what Options.Fill says.
+// and has read what Options.Fill says, or what the broker gave before it paused for a second.
 func (h *Hub) Ready() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
