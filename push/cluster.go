@@ -61,6 +61,7 @@ type cluster struct {
 	opened bool   // the order is known
 	target uint64 // the hub takes subscribers when it has received this place
 	filled *time.Timer
+	quiet  time.Duration // fillPause, except in tests
 
 	mu      sync.Mutex // guards the changes
 	members uint64
@@ -83,7 +84,7 @@ func (h *Hub) startCluster() {
 	c := &h.cluster
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reads.by, c.reads.origins, c.ahead.each = map[string]*read{}, map[string]*origin{}, map[string]int{}
-	c.changed = make(chan struct{}, 1)
+	c.changed, c.quiet = make(chan struct{}, 1), fillPause
 	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]uint32{}, true
 	if h.broker != nil {
 		c.work.Go(h.follow)
@@ -130,7 +131,7 @@ func (h *Hub) follow() {
 }
 
 // Ready reports whether the hub takes subscribers: it is not shut down, has reached its broker once,
-// and has read what Options.Fill says.
+// and has read what Options.Fill says, or what the broker gave before it paused for a second.
 func (h *Hub) Ready() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,8 +176,7 @@ func (h *Hub) fill(span Span) {
 	}
 	h.seq, h.history.forgotten, h.history.newest = start, start, start
 	if c.target = span.Last; h.filling() {
-		at := start
-		c.filled = time.AfterFunc(fillPause, func() { h.hurry(at) })
+		h.watch()
 	}
 }
 
@@ -193,19 +193,29 @@ func (h *Hub) filling() bool {
 	return !c.known
 }
 
-// hurry ends the filling if nothing has come since the hub was at a place.
-func (h *Hub) hurry(at uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// watch looks after a pause whether something has come. The lock is held.
+func (h *Hub) watch() {
+	at := h.seq
+	var timer *time.Timer
+	timer = time.AfterFunc(h.cluster.quiet, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.hurry(timer, at)
+	})
+	h.cluster.filled = timer
+}
+
+// hurry ends the filling if nothing has come since the hub was at a place. A timer of a filling that
+// another one has followed does nothing. The lock is held.
+func (h *Hub) hurry(timer *time.Timer, at uint64) {
 	c := &h.cluster
 	switch {
-	case c.known || h.closed:
+	case c.known || h.closed || c.filled != timer:
 	case h.seq == at && c.linked:
 		c.target = h.seq
 		h.filling()
 	default:
-		at = h.seq
-		c.filled = time.AfterFunc(fillPause, func() { h.hurry(at) })
+		h.watch()
 	}
 }
 

@@ -1,9 +1,11 @@
 package push_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,4 +126,46 @@ func TestManyGrants(t *testing.T) {
 	if status, text, _ := pushtest.Refused(t, "GET", at, granted(81)); status != 400 || !strings.Contains(text, "?topic=") {
 		t.Errorf("81 are granted: %d %q", status, text)
 	}
+}
+
+// A noting ResponseWriter notes what is called, in order.
+type noting struct {
+	header http.Header
+	calls  []string
+}
+
+func (n *noting) Header() http.Header { return n.header }
+
+func (n *noting) WriteHeader(status int) { n.calls = append(n.calls, strconv.Itoa(status)) }
+
+func (n *noting) Write(b []byte) (int, error) {
+	n.calls = append(n.calls, "write")
+	return len(b), nil
+}
+
+func (n *noting) FlushError() error {
+	n.calls = append(n.calls, "flush")
+	return nil
+}
+
+// TestOrderOfCalls: a ResponseWriter of another protocol sees the head of a stream first, then its
+// messages, and what is to leave before the handler returns is flushed. A bye instead of a stream needs no
+// flush.
+func TestOrderOfCalls(t *testing.T) {
+	hub := pushtest.Hub(t, push.Options{MaxSubscribers: 1})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	ask := func(accept, want string) {
+		t.Helper()
+		r, w := httptest.NewRequestWithContext(gone, "GET", "/?topic=t", nil), &noting{header: http.Header{}}
+		r.Header.Set("Accept", accept)
+		hub.Handler(nil).ServeHTTP(w, r)
+		if got := strings.Join(w.calls, " "); got != want {
+			t.Errorf("%s: %s, want %s", accept, got, want)
+		}
+	}
+	ask("text/event-stream", "200 flush write flush")
+	pushtest.Open(t, pushtest.Plain(t, hub.Handler(nil)), pushtest.Query{Topics: []string{"t"}})
+	ask("text/event-stream", "200 write")
+	ask("application/x-ndjson", "503 write")
 }

@@ -138,10 +138,10 @@ func (h *Handler) turnAway(header fields, a *ask, j *joining, why error) (status
 	if f := h.hub.encodings[j.encoding]; f.MediaType() == eventStream && accepts(a.accept, eventStream) {
 		h.hub.head(header, j)
 		reason := "limit"
-		switch why {
-		case errClosing:
+		switch {
+		case errors.Is(why, errClosing):
 			reason = "shutdown"
-		case errBroker:
+		case errors.Is(why, errBroker):
 			reason = "broker"
 		}
 		return http.StatusOK, string(f.AppendBye(nil, &format.Bye{Reason: reason, Retry: h.hub.retryAfter(byeShutdown)}))
@@ -183,7 +183,7 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	}
 	w, err := a.wishes()
 	switch {
-	case err == errParameters:
+	case errors.Is(err, errParameters):
 		return nil, &refusal{http.StatusBadRequest, "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
 	case err != nil:
 		return nil, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}

@@ -83,9 +83,11 @@ type Options struct {
 
 	// Broker connects the hubs of a cluster. Default: none; the hub is alone.
 	Broker Broker
-	// Fill is how many of the broker's last events a new hub reads into its history before it is
-	// [Hub.Ready]: clients that resume at a node which was restarted are then served from memory,
-	// and not by one read of the broker each. Negative: none. Default: 50,000.
+	// Fill is how many of the broker's last events a new hub reads before it is [Hub.Ready]: clients
+	// that resume at a node which was restarted are then served from memory, and not by one read of
+	// the broker each. Of each topic the hub keeps what History says. If the broker gives nothing for
+	// a second, the hub is ready with what it has, and the rest follows. Negative: none. Default:
+	// 50,000.
 	Fill int
 	// Isolated says what Publish does while the broker is out of reach. Default: Refuse.
 	Isolated Isolated

@@ -15,13 +15,19 @@ type gated struct {
 	last uint64
 	ends uint64        // the place of the last event that it still has
 	gate chan struct{} // nil: open
+	open chan struct{} // closed when it may be reached
 
 	mu      sync.Mutex
 	replays int
 }
 
-func (b *gated) Open(context.Context) (Span, error) {
-	return Span{Epoch: "gated", First: 1, Last: b.last}, nil
+func (b *gated) Open(ctx context.Context) (Span, error) {
+	select {
+	case <-b.open:
+		return Span{Epoch: "gated", First: 1, Last: b.last}, nil
+	case <-ctx.Done():
+		return Span{}, ctx.Err()
+	}
 }
 
 func (b *gated) Publish(context.Context, Event) (uint64, bool, error) { return 0, false, nil }
@@ -63,9 +69,31 @@ func newGated(t *testing.T, b *gated, o Options) *Hub {
 	if o.Broker, o.Heartbeat = b, -1; o.Fill == 0 {
 		o.Fill = -1
 	}
+	b.open = make(chan struct{})
 	h := newHub(t, o)
+	h.mu.Lock()
+	h.cluster.quiet = time.Hour
+	h.mu.Unlock()
+	close(b.open)
+	if o.Fill > 0 && b.ends < b.last {
+		until(t, "the hub has what there is", func() bool { return h.at() == b.ends })
+		if h.Ready() {
+			t.Error("the hub is ready, and does not know that nothing more will come")
+		}
+		h.mu.Lock()
+		h.cluster.quiet = time.Millisecond
+		h.cluster.filled.Reset(h.cluster.quiet)
+		h.mu.Unlock()
+	}
 	until(t, "the hub is ready", h.Ready)
 	return h
+}
+
+// at returns the last place that a hub has received.
+func (h *Hub) at() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seq
 }
 
 func until(t *testing.T, what string, f func() bool) {
@@ -100,6 +128,13 @@ func (s *idle) queued() int {
 	return s.queue.len()
 }
 
+// has reports whether the events up to a place were queued; its turn may have sent some of them.
+func (s *idle) has(seq uint64) bool {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	return s.seen == seq
+}
+
 // TestReadsInTurn: however many clients of one address wait for the broker, others are served, and when
 // they have left nothing is done for them any more.
 func TestReadsInTurn(t *testing.T) {
@@ -110,7 +145,7 @@ func TestReadsInTurn(t *testing.T) {
 		all = append(all, resumer(t, h, "192.0.2.1", "held", i))
 	}
 	honest := resumer(t, h, "192.0.2.2", "t", 990)
-	until(t, "a client of another address is served", func() bool { return honest.queued() == 10 })
+	until(t, "a client of another address is served", func() bool { return honest.has(1000) })
 	b.mu.Lock() // as they leave, others take their places
 	if b.replays > readsEach+1 {
 		t.Errorf("%d replays, and only %d clients of an address may be served at a time", b.replays, readsEach)
@@ -124,6 +159,68 @@ func TestReadsInTurn(t *testing.T) {
 		defer h.mu.Unlock()
 		q := &h.cluster.reads
 		return q.running == 0 && len(q.by) == 0 && len(q.origins) == 0
+	})
+}
+
+// TestReadsTurns: origins whose clients come and leave while all places are taken have one turn each, and
+// none has more reads than it may.
+func TestReadsTurns(t *testing.T) {
+	h := newGated(t, &gated{last: 10_000}, Options{})
+	come := func(address string, n int) (all []*idle) {
+		for i := range n {
+			all = append(all, resumer(t, h, address, "held", uint64(i)+100*uint64(len(address))))
+		}
+		return all
+	}
+	leave := func(all []*idle) {
+		for _, s := range all {
+			h.leave(&s.subscriber)
+		}
+	}
+	check := func() {
+		t.Helper()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		q := &h.cluster.reads
+		running, turns := 0, map[string]int{}
+		for _, o := range q.origins {
+			running += o.running
+		}
+		for _, o := range q.turns {
+			if turns[o.name]++; turns[o.name] > 1 {
+				t.Errorf("%s has more than one turn", o.name)
+			}
+		}
+		if running != q.running {
+			t.Errorf("%d reads run, and those of the origins that are known are %d", q.running, running)
+		}
+	}
+	first, second := come("192.0.2.1", readsEach), come("192.0.2.22", readsEach)
+	leave(come("192.0.2.111", 34)) // so many that their queue is emptied before its turn
+	third := come("192.0.2.2222", 1)
+	leave(come("192.0.2.111", 34))
+	check()
+	leave(first[:1])
+	until(t, "the one that waits has the place", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		o := h.cluster.reads.origins["192.0.2.2222"]
+		return o != nil && o.running == 1
+	})
+	again := come("192.0.2.111", 2*readsEach)
+	leave(append(first[1:], second...))
+	until(t, "all have the places that they may have", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.cluster.reads.running >= readsEach+1
+	})
+	check()
+	leave(append(again, third...))
+	until(t, "nothing is left", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		q := &h.cluster.reads
+		return q.running == 0 && len(q.by) == 0 && len(q.origins) == 0 && len(q.turns) == 0
 	})
 }
 
@@ -151,6 +248,60 @@ func TestReadsShared(t *testing.T) {
 	}
 }
 
+// TestReadsInPortions: however many wait for the same events, the hub's lock is held for no more of them at
+// a time than for one who reads the history. Who leaves meanwhile gets nothing.
+func TestReadsInPortions(t *testing.T) {
+	h := newGated(t, &gated{last: 1000}, Options{})
+	var all []*idle
+	for range 100 {
+		all = append(all, resumer(t, h, "192.0.2.1", "held", 0))
+	}
+	h.mu.Lock()
+	var b haul
+	for _, b.r = range h.cluster.reads.by { // there is one
+		h.cluster.reads.end(b.r)
+	}
+	for i := range uint64(fetchEvents) {
+		m := h.newMessage(&Event{Topic: "held"})
+		m.seq, m.log = i+1, h.history.log("held")
+		b.all = append(b.all, m)
+	}
+	h.mu.Unlock()
+	served := func() (n int) {
+		for _, s := range all {
+			n += s.queued()
+		}
+		return n
+	}
+	before := 0
+	for more := true; more; {
+		h.mu.Lock()
+		more = h.share(&b)
+		h.mu.Unlock()
+		n := served()
+		if n-before > feedSlots || more && n == before {
+			t.Fatalf("%d events were given at a time", n-before)
+		}
+		if before == 0 {
+			i := slices.IndexFunc(all, func(s *idle) bool { return s.queued() == 0 })
+			h.leave(&all[i].subscriber)
+		}
+		before = n
+	}
+	if before != 99*fetchEvents {
+		t.Errorf("%d events were given to 99", before)
+	}
+	for _, m := range b.all {
+		m.release()
+	}
+	for _, s := range all {
+		if s.at >= 0 {
+			h.leave(&s.subscriber)
+		}
+	}
+	b.r.cancel()
+}
+
 // TestFill: a new hub has the broker's last events before it takes subscribers, so that those who
 // resume do not read them from the broker. An order may end with places that have no event any more.
 func TestFill(t *testing.T) {
@@ -170,15 +321,39 @@ func TestFill(t *testing.T) {
 			t.Errorf("%+v: got %+v", c, st)
 		}
 		s := resumer(t, h, "192.0.2.1", "t", c.from)
-		until(t, "it has its events", func() bool {
-			s.shard.mu.Lock()
-			defer s.shard.mu.Unlock()
-			return s.seen == c.ends
-		})
+		until(t, "it has its events", func() bool { return s.has(c.ends) })
 		h.leave(&s.subscriber)
 		if b.replays != c.replays {
 			t.Errorf("%+v: %d replays", c, b.replays)
 		}
+	}
+}
+
+// TestFillAgain: an order that begins anew while the last one is read is read instead, and nothing that
+// waited for the last one ends that.
+func TestFillAgain(t *testing.T) {
+	h := newHub(t, Options{Broker: &gated{}}) // which is never reached
+	h.mu.Lock()
+	h.cluster.quiet = time.Hour
+	h.mu.Unlock()
+	h.linked(Span{Epoch: "one", First: 1, Last: 100})
+	first := h.cluster.filled
+	h.linked(Span{Epoch: "two", First: 1, Last: 100})
+	second := h.cluster.filled
+	h.mu.Lock()
+	h.hurry(first, h.seq)
+	h.mu.Unlock()
+	if h.Ready() || h.cluster.filled != second {
+		t.Error("the timer of the first order has ended the reading of the second")
+	}
+	h.mu.Lock()
+	h.hurry(second, h.seq)
+	h.mu.Unlock()
+	if !h.Ready() {
+		t.Error("the reading has not ended")
+	}
+	for _, timer := range []*time.Timer{first, second} {
+		timer.Stop()
 	}
 }
 

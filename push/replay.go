@@ -36,7 +36,8 @@ const (
 type origin struct {
 	name    string
 	queue   []*read
-	dead    int // how many of the queue nobody waits for, at most
+	dead    int  // how many of the queue nobody waits for, at most
+	queued  bool // it is in turns, although all of its queue may have left
 	running int
 }
 
@@ -84,11 +85,18 @@ func (h *Hub) fetch(s *subscriber, until uint64) {
 	}
 	if !slices.Contains(r.asked, o) {
 		r.asked = append(r.asked, o)
-		if o.queue = append(o.queue, r); len(o.queue) == 1 {
-			q.turns = append(q.turns, o)
-		}
+		o.queue = append(o.queue, r)
+		q.enqueue(o)
 	}
 	h.startReads()
+}
+
+// enqueue gives an origin a turn, unless it has one.
+func (q *reads) enqueue(o *origin) {
+	if !o.queued {
+		o.queued = true
+		q.turns = append(q.turns, o)
+	}
 }
 
 // startReads starts as many reads as may run, in turn for all origins. The lock is held.
@@ -97,15 +105,16 @@ func (h *Hub) startReads() {
 	for skipped := 0; q.running < maxReads && skipped < len(q.turns); {
 		o := q.turns[0]
 		q.turns = append(q.turns[:0], q.turns[1:]...)
+		o.queued = false
 		if o.running >= readsEach {
-			q.turns = append(q.turns, o)
+			q.enqueue(o)
 			skipped++
 			continue
 		}
 		r := o.next()
 		switch {
 		case len(o.queue) > 0:
-			q.turns = append(q.turns, o)
+			q.enqueue(o)
 		case r == nil:
 			q.forget(o)
 		}
@@ -136,7 +145,7 @@ func (o *origin) next() *read {
 
 // forget removes an origin that has nothing to do any more.
 func (q *reads) forget(o *origin) {
-	if len(o.queue) == 0 && o.running == 0 {
+	if len(o.queue) == 0 && !o.queued && o.running == 0 && q.origins[o.name] == o {
 		delete(q.origins, o.name)
 	}
 }
@@ -146,25 +155,21 @@ func (h *Hub) run(r *read, o *origin) {
 	defer r.cancel()
 	for {
 		got, first, err := h.replay(r)
-		h.mu.Lock()
-		ended := h.fetched(r, got, first, err)
-		if ended {
-			q := &h.cluster.reads
-			q.end(r)
-			q.running--
-			o.running--
-			q.forget(o)
-			h.startReads()
-		}
-		h.mu.Unlock()
-		if ended {
-			return
+		if h.fetched(r, got, first, err) {
+			break
 		}
 		select {
 		case <-time.After(pause):
 		case <-r.ctx.Done():
 		}
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q := &h.cluster.reads
+	q.running--
+	o.running--
+	q.forget(o)
+	h.startReads()
 }
 
 // end notes that nobody waits for a read any more.
@@ -223,33 +228,60 @@ func (h *Hub) replay(r *read) (got []Record, first uint64, err error) {
 	return got, first, nil
 }
 
+// A haul is what a read has brought.
+type haul struct {
+	r     *read
+	all   []*message
+	first uint64
+	err   error
+	stale bool // the order has begun anew meanwhile
+}
+
 // fetched queues what the broker had for all who wait, or reports false if it is to be asked again.
-// The lock is held.
 func (h *Hub) fetched(r *read, got []Record, first uint64, err error) (ended bool) {
-	stale := r.epoch != h.era()
-	if err != nil && !stale && len(r.waiters) > 0 && h.cluster.ctx.Err() == nil && (h.o.Isolated == Refuse || h.cluster.linked) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := haul{r: r, first: first, err: err, stale: r.epoch != h.era()}
+	if err != nil && !b.stale && len(r.waiters) > 0 && h.cluster.ctx.Err() == nil && (h.o.Isolated == Refuse || h.cluster.linked) {
 		return false
 	}
-	var all []*message
-	if !stale && len(r.waiters) > 0 {
+	h.cluster.reads.end(r) // nobody joins those who wait now
+	if !b.stale && len(r.waiters) > 0 {
 		for _, rec := range got {
 			m := h.newMessage(&rec.Event)
 			m.seq, m.event.ID = rec.Seq, h.id(rec.Seq)
 			m.log = h.history.log(m.event.Topic)
-			all = append(all, m)
+			b.all = append(b.all, m)
 		}
 	}
-	for s := range r.waiters {
-		h.take(s, r, all, first, err, stale)
+	for h.share(&b) {
+		h.mu.Unlock() // publishers need it
+		h.mu.Lock()
 	}
-	for _, m := range all {
+	for _, m := range b.all {
 		m.release()
 	}
 	return true
 }
 
+// share gives what was brought to some of those who wait, as many as feedSlots allow, and reports
+// whether there are more. The lock is held.
+func (h *Hub) share(b *haul) (more bool) {
+	b.stale = b.stale || b.r.epoch != h.era()
+	room, each := feedSlots, max(len(b.all), 16) // who gets nothing costs something too
+	for s := range b.r.waiters {
+		if room -= each; room < 0 {
+			return true
+		}
+		delete(b.r.waiters, s)
+		h.take(s, b)
+	}
+	return false
+}
+
 // take gives a subscriber what its read has brought. The lock is held.
-func (h *Hub) take(s *subscriber, r *read, got []*message, first uint64, err error, stale bool) {
+func (h *Hub) take(s *subscriber, b *haul) {
+	r := b.r
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	c := s.catching
@@ -262,19 +294,19 @@ func (h *Hub) take(s *subscriber, r *read, got []*message, first uint64, err err
 	}
 	defer s.sink.wake()
 	switch {
-	case stale || s.seen != r.after:
+	case b.stale || s.seen != r.after:
 		return // it goes on elsewhere, which was announced
-	case err != nil:
+	case b.err != nil:
 		c.whole = 0
 		h.lose(s, r.until, "broker")
-	case first > s.seen+1 && c.told < first-1:
-		h.lose(s, first-1, "history")
+	case b.first > s.seen+1 && c.told < b.first-1:
+		h.lose(s, b.first-1, "history")
 	}
 	c.whole = 0
-	for _, m := range got {
+	for _, m := range b.all {
 		s.append(m)
 	}
-	if len(got) == 0 {
+	if len(b.all) == 0 {
 		s.seen = max(s.seen, min(r.until, h.seq))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push"
@@ -43,7 +44,8 @@ func TestStalledClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const clients, size, most = 80, 1 << 20, 16 << 20
-			hub := pushtest.Hub(t, push.Options{MaxBytes: most, History: push.History{Events: -1}})
+			// The hub looks at its memory again in a 64th of Heartbeat: an event may be encoded after it was published.
+			hub := pushtest.Hub(t, push.Options{MaxBytes: most, History: push.History{Events: -1}, Heartbeat: time.Second})
 			at := start(t, hub.Handler(nil))
 			reads := pushtest.Open(t, at, pushtest.Query{Topics: []string{"read"}})
 			for i := range clients {
@@ -63,8 +65,9 @@ func TestStalledClients(t *testing.T) {
 			if got := heapNow() - before; got > most+clients<<10+16<<20 {
 				t.Errorf("the heap has grown by %d bytes, and %d are counted", got, st.Bytes)
 			}
-			// Each takes its event once: encoded, without the message that it was made from.
-			if least := clients - most/size - 1; int(st.EndedMemory) < clients-2*most/size || int(st.EndedMemory) > least+4 {
+			// Each takes its event once: encoded, without the message that it was made from. The last of them may still
+			// have both.
+			if least := clients - most/size - 1; int(st.EndedMemory) < clients-2*most/size || int(st.EndedMemory) > least+most/size/2 {
 				t.Errorf("%d were ended, and at least %d must be: %+v", st.EndedMemory, least, st)
 			}
 		})
