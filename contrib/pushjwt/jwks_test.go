@@ -230,6 +230,9 @@ func TestHeader(t *testing.T) {
 		"exp in two cases":      {raw(`{"exp":1,"EXP":9999999999}`), false},
 		"sub in two cases":      {raw(`{"exp":9999999999,"sub":"a","Sub":"root"}`), false},
 		"escaped":               {raw(`{"exp":9999999999,"sub":"a","\u0073ub":"root"}`), false},
+		"long s":                {raw(`{"exp":9999999999,"sub":"a","\u017fub":"root"}`), false},
+		"Kelvin":                {raw(`{"exp":9999999999,"key":"a","\u212aey":"root"}`), false},
+		"sharp s":               {raw(`{"exp":9999999999,"\u00df":1,"ss":2}`), true}, // two letters are not one
 		"nested":                {raw(`{"exp":9999999999,"push":{"publish":[],"Publish":["**"]}}`), false},
 		"a list of objects":     {raw(`{"exp":9999999999,"x":[{"a":1},{"a":2}]}`), true},
 		"the application's":     {raw(`{"exp":9999999999,"x":{"y":{"a":1,"A":2}}}`), true},
