@@ -11,7 +11,7 @@ export interface Attempt {
   last: string;
   signal: AbortSignal;
   wire: Wire;
-  /** The server has agreed. */
+  /** The server has answered with a stream, which may be a refusal. */
   open(): void;
   /** A piece of the stream. */
   bytes(chunk: Uint8Array): void;
