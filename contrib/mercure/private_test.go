@@ -1,7 +1,6 @@
 package mercure
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -342,26 +341,6 @@ func TestSubscriptionAPI(t *testing.T) {
 		}
 		if got := s.status("POST", s.url+"/subscriptions", all); got != 405 {
 			t.Errorf("POST: %d", got)
-		}
-	})
-}
-
-func TestShutdown(t *testing.T) {
-	serve(t, func(o *Options) { o.Push.Spread = -1 }, func(s *site) {
-		c := s.subscribe(nil, "topic=t")
-		ctx, cancel := context.WithTimeout(t.Context(), pushtest.Patience)
-		defer cancel()
-		if err := s.e.Shutdown(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if rest, err := io.ReadAll(c.resp.Body); err != nil || !strings.Contains(string(rest), "retry: ") {
-			t.Errorf("got %q, %v", rest, err)
-		}
-		if status, _ := s.post(s.publisher("*"), "topic", "t"); status != 503 {
-			t.Errorf("publish: %d", status)
-		}
-		if status := s.status("GET", s.url+"?topic=t", nil); status != 503 {
-			t.Errorf("subscribe: %d", status)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -117,7 +118,12 @@ func (s *response) request(r *http.Request, c *claims) *http.Request {
 	for _, name := range []string{"Last-Event-ID", "Origin"} {
 		r.Header.Del(name)
 	}
-	r.Header.Set("Accept", stream{}.MediaType())
+	// There is one format. Who names it is an EventSource, which ends for good on any status but 200: when
+	// the hub has no place, it gets a stream that ends at once, and others 503.
+	named := strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), stream{}.MediaType())
+	if r.Header.Del("Accept"); named {
+		r.Header.Set("Accept", stream{}.MediaType())
+	}
 	return r
 }
 
@@ -213,7 +219,6 @@ func (s *response) begin() error {
 		return nil
 	}
 	s.open = true
-	s.copyHeader()
 	if s.asked != "" {
 		from := s.asked
 		if s.lost {
@@ -221,10 +226,17 @@ func (s *response) begin() error {
 		}
 		s.w.Header().Set("Last-Event-ID", from)
 	}
+	err := s.sendPending()
+	s.endpoint.begun(&s.member)
+	return err
+}
+
+// sendPending sends the head, and what waited for it.
+func (s *response) sendPending() error {
+	s.copyHeader()
 	s.w.WriteHeader(http.StatusOK)
 	_, err := s.w.Write(s.pending)
 	s.pending = nil
-	s.endpoint.begun(&s.member)
 	return err
 }
 
@@ -256,7 +268,10 @@ func (s *response) end() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	if s.open {
+	switch {
+	case s.open:
 		s.endpoint.ended(&s.member)
+	case !s.refused:
+		_ = s.sendPending() // the stream ends before it has begun, or the client has left
 	}
 }

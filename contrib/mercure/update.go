@@ -69,7 +69,8 @@ func (e *Endpoint) Publish(ctx context.Context, u Update) (id string, err error)
 }
 
 // publish dispatches an update that was checked. No other one comes between its copies: a subscriber
-// that resumes after its ID gets what it got after it, whichever copy that was.
+// that resumes after its ID gets what it got after it, whichever copy that was. Nothing waits while the lock
+// is held: the hub has no broker (New).
 func (e *Endpoint) publish(ctx context.Context, u Update) (id string, err error) {
 	if u.ID == "" {
 		u.ID = newID()

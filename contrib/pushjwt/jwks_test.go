@@ -180,6 +180,17 @@ func TestJWKSUses(t *testing.T) {
 	}
 }
 
+// signText signs claims as their issuer's text.
+func signText(t *testing.T, text string) string {
+	t.Helper()
+	head := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(text))
+	signature, err := jwt.SigningMethodHS256.Sign(head, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
 // TestHeader has tokens whose header asks for what is not understood (RFC 7515, 4.1.11), or is an attack.
 func TestHeader(t *testing.T) {
 	tokens := create(t, pushjwt.Options{Keys: map[string]any{"": secret}, Algorithms: []string{"HS256"}})
@@ -196,15 +207,7 @@ func TestHeader(t *testing.T) {
 	}
 	exp := time.Now().Add(time.Hour).Unix()
 	claims := jwt.MapClaims{"exp": exp}
-	// Claims as their issuer's text.
-	raw := func(text string) string {
-		head := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(text))
-		signature, err := jwt.SigningMethodHS256.Sign(head, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return head + "." + base64.RawURLEncoding.EncodeToString(signature)
-	}
+	raw := func(text string) string { return signText(t, text) }
 	none := func(alg string) string {
 		return base64.RawURLEncoding.EncodeToString([]byte(`{`+alg+`"typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp":9999999999}`)) + "."
 	}
@@ -230,6 +233,9 @@ func TestHeader(t *testing.T) {
 		"exp in two cases":      {raw(`{"exp":1,"EXP":9999999999}`), false},
 		"sub in two cases":      {raw(`{"exp":9999999999,"sub":"a","Sub":"root"}`), false},
 		"escaped":               {raw(`{"exp":9999999999,"sub":"a","\u0073ub":"root"}`), false},
+		"long s":                {raw(`{"exp":9999999999,"sub":"a","\u017fub":"root"}`), false},
+		"Kelvin":                {raw(`{"exp":9999999999,"key":"a","\u212aey":"root"}`), false},
+		"sharp s":               {raw(`{"exp":9999999999,"\u00df":1,"ss":2}`), true}, // two letters are not one
 		"nested":                {raw(`{"exp":9999999999,"push":{"publish":[],"Publish":["**"]}}`), false},
 		"a list of objects":     {raw(`{"exp":9999999999,"x":[{"a":1},{"a":2}]}`), true},
 		"the application's":     {raw(`{"exp":9999999999,"x":{"y":{"a":1,"A":2}}}`), true},

@@ -1,12 +1,14 @@
 package pushjwt
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -53,8 +55,8 @@ type Options struct {
 	// Refresh is after which time keys are fetched again, so that one that was withdrawn is no
 	// longer accepted. Default: an hour.
 	Refresh time.Duration
-	// Stale is for how long keys stay in use if they cannot be fetched again. Default: a day,
-	// or Refresh if that is more.
+	// Stale is for how long keys stay in use if they cannot be fetched again. More than Refresh.
+	// Default: a day, or twice Refresh if that is more.
 	Stale time.Duration
 	// UnknownKey bounds how often tokens with unknown keys have the keys fetched. Default: 30
 	// seconds. A request waits for it at most five seconds, and gets 401 then.
@@ -68,6 +70,8 @@ type Options struct {
 
 // minSecret is how long a secret is at least, in bytes, as RFC 7518, 3.2 has it for HS256.
 const minSecret = 32
+
+const defaultRefresh = time.Hour
 
 func (o *Options) check() error {
 	var errs []error
@@ -100,6 +104,9 @@ func (o *Options) check() error {
 	if o.Refresh < 0 || o.UnknownKey < 0 || o.Stale < 0 {
 		bad("Options.Refresh, Options.Stale and Options.UnknownKey must not be negative")
 	}
+	if refresh := cmp.Or(o.Refresh, defaultRefresh); o.Stale > 0 && o.Stale <= refresh {
+		bad("Options.Stale is %v: keys are fetched each %v (Options.Refresh), use more", o.Stale, refresh)
+	}
 	return errors.Join(errs...)
 }
 
@@ -109,9 +116,9 @@ func (o *Options) fill() {
 			*field = d
 		}
 	}
-	defaults(&o.Refresh, time.Hour)
+	defaults(&o.Refresh, defaultRefresh)
 	defaults(&o.UnknownKey, 30*time.Second)
-	defaults(&o.Stale, max(24*time.Hour, o.Refresh))
+	defaults(&o.Stale, max(24*time.Hour, 2*min(o.Refresh, math.MaxInt64/2)))
 	if o.SubscribeClaim == "" {
 		o.SubscribeClaim = "subscribe"
 	}

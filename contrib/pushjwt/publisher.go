@@ -17,7 +17,8 @@ import (
 // was published before. A body may have maxBytes bytes, which the hub's own limit may undercut.
 //
 // Errors have one line of text: 400 for what is wrong with the event, 401 and 403 for the token, 413 for
-// the body, and 503 if the event was not published and may be tried again.
+// the body, and 503 if the event was perhaps not published: a broker may have it nevertheless. Repeated with
+// the same Idempotency-Key it is published once.
 func (t *Tokens) Publisher(h *push.Hub, maxBytes int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -56,7 +57,7 @@ func (t *Tokens) publish(h *push.Hub, w http.ResponseWriter, r *http.Request, ma
 }
 
 func refuse(w http.ResponseWriter, err error) {
-	status, text := http.StatusServiceUnavailable, "the event was not published: try again later"
+	status, text := http.StatusServiceUnavailable, "the event was perhaps not published: repeat it with the same Idempotency-Key"
 	var large *http.MaxBytesError
 	var name *topic.Error
 	switch {

@@ -94,7 +94,7 @@ func TestPublisher(t *testing.T) {
 			}
 			s.Want("end") // and nothing of what was refused
 			_ = hub.Close()
-			if status, text, h := do("POST", "?topic=a/2", "late", good); status != 503 || h.Get("Retry-After") == "" {
+			if status, text, h := do("POST", "?topic=a/2", "late", good); status != 503 || h.Get("Retry-After") == "" || !strings.Contains(text, "Idempotency-Key") {
 				t.Errorf("after the end: %d %s", status, text)
 			}
 		})

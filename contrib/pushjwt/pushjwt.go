@@ -165,9 +165,9 @@ func (t *Tokens) Present(r *http.Request) bool {
 }
 
 // Safe returns an error that wraps [ErrForbidden] if a page of another origin may have caused
-// a request that changes something, with a cookie that it could not read. A request that does not
-// say where it comes from, by Sec-Fetch-Site, Origin or Referer, is no page's: programs send the
-// token in the header Authorization.
+// a request that changes something, with a cookie that it could not read. A request with a cookie
+// that does not say where it comes from, by Sec-Fetch-Site, Origin or Referer, is refused too: programs
+// send the token in the header Authorization.
 func (t *Tokens) Safe(r *http.Request) error {
 	if _, automatic := t.find(r); !automatic {
 		return nil

@@ -364,6 +364,8 @@ func TestNew(t *testing.T) {
 		"is a string":         {Keys: map[string]any{"": "abc"}, Algorithms: []string{"HS256"}},
 		"Leeway":              {Keys: keys, Algorithms: []string{"HS256"}, Leeway: time.Hour},
 		"negative":            {Keys: keys, Algorithms: []string{"HS256"}, Refresh: -1},
+		"Stale is 10m0s":      {JWKS: server.URL, Algorithms: []string{"ES256"}, Stale: 10 * time.Minute},
+		"Stale is 2h0m0s":     {JWKS: server.URL, Algorithms: []string{"ES256"}, Refresh: 2 * time.Hour, Stale: 2 * time.Hour},
 		"Origins":             {Keys: keys, Algorithms: []string{"HS256"}, Origins: []string{"example.com"}},
 		"fetch the keys":      {JWKS: server.URL, Algorithms: []string{"ES256"}, Client: server.Client()},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -44,7 +45,7 @@ func uniqueNames(d *json.Decoder, deep int) error {
 			if err != nil {
 				return err
 			}
-			folded := strings.ToLower(name.(string)) // which the names of a well-formed object are
+			folded := strings.Map(fold, name.(string)) // which the names of a well-formed object are
 			if names[folded] && deep > 0 {
 				return fmt.Errorf("%w: the claims have the name %q twice", jwt.ErrTokenMalformed, name)
 			}
@@ -56,4 +57,16 @@ func uniqueNames(d *json.Decoder, deep int) error {
 	}
 	_, err = d.Token()
 	return err
+}
+
+// fold returns the least of the runes that encoding/json takes for the same in names: to it U+017F is an
+// S, which strings.ToLower leaves as it is.
+func fold(r rune) rune {
+	for {
+		next := unicode.SimpleFold(r)
+		if next <= r {
+			return next
+		}
+		r = next
+	}
 }

@@ -19,6 +19,8 @@ const lived = 5000;
 const longest = 3_600_000;
 /** The shortest first bound of the pauses that a server can ask for: 0 would stay 0, however often it is doubled. */
 const shortest = 100;
+/** A response that has brought nothing for so long is no refusal: those say bye at once. Milliseconds. */
+const silence = 1000;
 
 /** What the hub says in a message of its own: an object. Anything else is an event of another server. */
 const said = (data: Data) => {
@@ -55,6 +57,13 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
     let opened = 0;
     let heard = Date.now();
     let pause: number | undefined; // what the server asks for
+    let unsure: ReturnType<typeof setTimeout> | undefined; // whether the response is a refusal
+    const taken = () => {
+      if (!unsure) return;
+      clearTimeout(unsure);
+      unsure = undefined;
+      sink.status({ state: "open" });
+    };
     const heartbeats = source === viaFetch && heartbeat && setInterval(() => {
       heard = Math.min(heard, Date.now()); // a clock that was set back must not blind the watchdog
       if (Date.now() - heard > heartbeat) own.abort(new Error(`nothing received for ${heartbeat} ms`));
@@ -64,11 +73,14 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
       event(raw: Raw) {
         if (signal.aborted) return;
         const [, id, type, data] = raw;
-        if (id || type === position) last = id;
         const control = type.startsWith(reserved) && said(data);
+        const bye = control && type === `${reserved}bye`;
+        if (!bye) taken();
+        if (signal.aborted) return; // by who was told
+        if (id || type === position) last = id;
         if (!control) return sink.event(raw);
         if (type === `${reserved}gap`) sink.gap(control);
-        if (type !== `${reserved}bye`) {
+        if (!bye) {
           if (id) sink.event(["", id, position, ""]);
           return;
         }
@@ -82,7 +94,7 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
       open() {
         if (signal.aborted) return;
         opened = heard = Date.now();
-        sink.status({ state: "open" });
+        unsure = setTimeout(taken, silence);
       },
       bytes(chunk) {
         heard = Date.now();
@@ -102,6 +114,7 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
       why = e as Failure;
     }
     clearInterval(heartbeats || undefined);
+    clearTimeout(unsure);
     if (own !== current) return; // another attempt has replaced this one, or the end
     current = undefined;
     own.abort();

@@ -138,7 +138,7 @@ function protobuf(max: number, wire: Wire): Decoder {
   const utf8 = new TextDecoder();
   const text = (value: unknown) => (value instanceof Uint8Array ? utf8.decode(value) : "");
   const message = (bytes: Uint8Array) => {
-    const { 1: topic, 2: id, 3: type, 4: data, 5: gap, 6: bye } = fields(bytes);
+    const { 1: topic, 2: id, 3: type, 4: data, 5: gap, 6: bye, 7: start } = fields(bytes);
     let control: unknown;
     if (gap instanceof Uint8Array) {
       const { 1: from, 2: to, 3: dropped, 4: reason } = fields(gap);
@@ -147,7 +147,7 @@ function protobuf(max: number, wire: Wire): Decoder {
       const { 1: reason, 2: retry_ms } = fields(bye);
       control = { reason: text(reason), retry_ms };
     }
-    const payload = data instanceof Uint8Array ? data : "";
+    const payload = data instanceof Uint8Array ? data : start instanceof Uint8Array ? "{}" : "";
     wire.event([text(topic), text(id), control ? `${reserved}${gap ? "gap" : "bye"}` : text(type), control ? JSON.stringify(control) : payload]);
   };
   let parts: Uint8Array[] = [], size = 0, need = 1;

@@ -67,7 +67,7 @@ export interface Gap {
 export interface Status {
   /**
    * - `connecting`: a request has been sent, or is about to be.
-   * - `open`: the server has answered, and events arrive.
+   * - `open`: the server has answered, and not just to say bye.
    * - `waiting`: the next attempt follows after `delay`.
    * - `closed`: by `close()`, or because no further attempt could succeed: see `reason` and `code`. Other tabs that share
    *   the connection are not closed by that: they try themselves.
@@ -75,7 +75,10 @@ export interface Status {
   state: "connecting" | "open" | "waiting" | "closed";
   /** Milliseconds until the next attempt, from the moment of the change to `waiting`. */
   delay?: number;
-  /** Why the connection ended: an error in words, or what the server said (`shutdown`, `lifetime`, `slow`, `memory`). */
+  /**
+   * Why the connection ended: an error in words, or what the server said: `shutdown`, `lifetime`, `slow`, `memory`, or when it did
+   * not take this client, `limit` and `broker`.
+   */
   reason?: string;
   /** The status code of HTTP, if the server has refused. */
   code?: number;

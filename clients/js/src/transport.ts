@@ -11,7 +11,7 @@ export interface Attempt {
   last: string;
   signal: AbortSignal;
   wire: Wire;
-  /** The server has agreed. */
+  /** The server has answered with a stream, which may be a refusal. */
   open(): void;
   /** A piece of the stream. */
   bytes(chunk: Uint8Array): void;
@@ -68,11 +68,12 @@ export function viaEventSource({ url, o, last, signal, wire, open }: Attempt): P
     const source = new EventSource(url, { withCredentials: o.credentials === "include" });
     const [topic = "", more] = o.topics ?? [];
     const fixed = more || topic.includes("*") ? "" : topic;
-    let id = last; // an event without an ID repeats the previous one's
-    const take = (e: MessageEvent<string>) => {
-      const own = e.lastEventId === id ? "" : (id = e.lastEventId);
-      if (!id && last) wire.event(["", "", position, ""]);
-      wire.event([fixed, own, e.type === "message" ? "" : e.type, e.data]);
+    let id = ""; // an event without an ID repeats the previous one's, and knows nothing of the source before
+    const take = ({ lastEventId: now, type, data }: MessageEvent<string>) => {
+      if (id && !now) wire.event(["", "", position, ""]);
+      const own = now === (id || last) ? "" : now;
+      id = now;
+      wire.event([fixed, own, type === "message" ? "" : type, data]);
     };
     for (const type of ["message", `${reserved}gap`, `${reserved}bye`, ...(o.types ?? [])]) source.addEventListener(type, take);
     source.onopen = open;

@@ -134,6 +134,39 @@ for (const transport of ["eventsource", undefined]) {
   });
 }
 
+test("an EventSource that is turned away before an ID comes continues where it was", async (t) => {
+  const { hub, say } = await served(t);
+  const [page] = await session.tabs(t, hub, 1, { transport: "eventsource" });
+  await has(page, say(10));
+  for (const reason of ["limit", "broker", "shutdown"]) hub.answers.push({ reason });
+  const before = hub.requests.length;
+  hub.cut();
+  await hub.until((h) => h.requests.length === before + 1);
+  const n = say(5);
+  await has(page, n);
+  assert.deepEqual(hub.requests.slice(before).map((r) => r.url.searchParams.get("last_event_id")), ["1-10", "1-10", "1-10", "1-10"]);
+  hub.bye("lifetime", 0); // of a connection that has brought IDs
+  await hub.until((h) => h.requests.length === before + 5 && h.subscribers === 1);
+  hub.bye("lifetime", 0); // and of one that has brought none
+  await hub.until((h) => h.requests.length === before + 6);
+  assert.deepEqual(hub.requests.slice(before + 4).map((r) => r.url.searchParams.get("last_event_id")), ["1-15", "1-15"]);
+  await has(page, say(5));
+  assert.deepEqual(await counts(page), { events: 20, ...nothingWrong });
+});
+
+test("an EventSource whose ID the server takes back begins anew", async (t) => {
+  const { hub, say } = await served(t);
+  const [page] = await session.tabs(t, hub, 1, { transport: "eventsource" });
+  await has(page, say(10));
+  hub.raw("id\ndata: 11\n\n");
+  await has(page, 11);
+  assert.equal(await page.evaluate(() => window.subscription.lastEventId), "");
+  const before = hub.requests.length;
+  hub.cut();
+  await hub.until((h) => h.requests.length > before);
+  assert.equal(hub.requests.at(-1).url.searchParams.get("last_event_id"), null);
+});
+
 test("eight tabs have one connection, whichever of them leaves, freezes or crashes", async (t) => {
   const { hub, say } = await served(t);
   const tabs = await session.tabs(t, hub, 8, { share: true });
@@ -204,10 +237,13 @@ test("a leader that hangs is replaced", async (t) => {
 });
 
 test("an hour's events in seconds: the heap does not grow, nothing is lost", async (t) => {
-  const { hub, say } = await served(t, { lifetime: 300, heartbeat: 50 });
+  const { hub, say } = await served(t, { heartbeat: 50 });
   const tabs = await session.tabs(t, hub, 3, { share: true, heartbeat: 2000, maxRetry: 100 });
   const heaps = [];
-  let n;
+  let n = say();
+  for (const page of tabs) await has(page, n);
+  hub.lifetime = 300; // of the next ones: the tabs would not call the first one open, which had brought nothing before the bye
+  hub.cut();
   const heap = async () => {
     await hub.until((h) => h.subscribers === 1);
     for (const page of tabs) await has(page, n);

@@ -175,6 +175,22 @@ test("a position without an event is continued after", async (t) => {
   assert.deepEqual(c.events, []);
 });
 
+test("protobuf: the start is a position, and no event", async (t) => {
+  const hub = await started(t);
+  const c = listen(t, `${hub.url}/events`, { format: "protobuf" });
+  await hub.until((h) => h.subscribers === 1);
+  // As package push/format writes it: id, type, and Start.
+  const start = Buffer.from("\x12\x031-0\x1a\x09hub:start\x3a\x03\x08\xe8\x07", "latin1");
+  hub.raw(Buffer.concat([Buffer.from([start.length]), start]));
+  hub.publish({ data: "a" });
+  await c.until(() => c.events.length > 0);
+  assert.deepEqual(c.events.map((e) => e.text()), ["a"]);
+  hub.raw(Buffer.concat([Buffer.from([start.length]), start]));
+  hub.bye("lifetime", 0);
+  await hub.until((h) => h.requests.length === 2);
+  assert.equal(hub.requests[1].headers["last-event-id"], "1-0");
+});
+
 test("nothing is called after close, even amid a piece of the stream", async (t) => {
   const hub = await started(t);
   const c = listen(t, `${hub.url}/events`, { onEvent: () => c.subscription.close() });

@@ -71,7 +71,10 @@ export class Hub {
   requests = [];
   /** What is served besides: path to { type, body }, or to a handler. */
   pages = new Map();
-  /** Answers for the next requests for events, in order: { status, headers, body }, or "stall" to not answer. */
+  /**
+   * Answers for the next requests for events, in order: { status, headers, body }, "stall" to not answer, or { reason, retry_ms } to
+   * turn a client away.
+   */
   answers = [];
   /** Sends the bytes of an event one by one. */
   dribble = false;
@@ -210,12 +213,23 @@ export class Hub {
     this.requests.push({ url, headers: q.headers });
     const answer = this.answers.shift();
     if (answer === "stall") return this.#changed();
+    if (answer?.reason) {
+      this.#turnAway(q, w, answer);
+      return this.#changed();
+    }
     if (answer) {
       w.writeHead(answer.status, answer.headers).end(answer.body);
       return this.#changed();
     }
     this.#subscribe(q, w, url);
     this.#changed();
+  }
+
+  /** Does not take a client: an EventSource comes again only after 200. */
+  #turnAway(q, w, { reason, retry_ms = 0 }) {
+    if (!q.headers.accept?.includes(types.sse)) return w.writeHead(503, { "Retry-After": Math.ceil(retry_ms / 1000) }).end(reason);
+    w.writeHead(200, { "Content-Type": types.sse, "Cache-Control": "no-store" });
+    w.end(`retry: ${retry_ms}\n${control("sse", "hub:bye", { reason, retry_ms })}`);
   }
 
   #subscribe(q, w, url) {

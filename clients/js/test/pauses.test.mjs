@@ -109,6 +109,8 @@ test("a connection that has lived begins the pauses anew, one that was cut at on
   const { pauses, c } = attempts(t, () => stream(new ReadableStream({ start: (s) => (body = s) })));
   for (const [life, pause] of [[0, 500], [5000, 1000], [100, 2000], [5001, 500], [0, 1000]]) {
     await settle();
+    body.enqueue(new TextEncoder().encode("id: 1\n\n"));
+    await settle();
     assert.equal(c.state(), "open");
     mock.timers.tick(life);
     body.error(new Error("cut"));
@@ -125,6 +127,28 @@ test("a server that says bye at once does not get around the pauses", async (t) 
     mock.timers.tick(30_000);
   }
   assert.deepEqual(pauses(), [500, 1000, 2000, 4000]);
+});
+
+test("a client that is turned away is not open, one that got anything else is at once, and one that hears nothing soon", async (t) => {
+  const bye = (reason) => `event: hub:bye\ndata: {"reason":"${reason}","retry_ms":5}\n\n`;
+  const answers = [
+    stream(`retry: 5\n\n${bye("limit")}`), stream(`retry: 5\n${bye("broker")}`), stream(bye("shutdown")), stream(""),
+    stream(`id: 1-0\n\n${bye("lifetime")}`), stream(`data: x\n\n${bye("lifetime")}`), stream('event: hub:gap\ndata: {"reason":"epoch"}\n\n'),
+    stream(new ReadableStream()),
+  ];
+  const { c, count } = attempts(t, (n) => answers[n]);
+  const opened = [];
+  for (let n = 0; n < answers.length; n++) {
+    const before = c.log.length;
+    await settle();
+    opened.push(c.log.slice(before).includes("open"));
+    if (n < answers.length - 1) mock.timers.tick(30_000);
+  }
+  assert.equal(count(), answers.length);
+  assert.deepEqual(opened, [false, false, false, false, true, true, true, false]);
+  assert.deepEqual(c.statuses.filter((s) => s.reason).slice(0, 3).map((s) => s.reason), ["limit", "broker", "shutdown"]);
+  mock.timers.tick(1000);
+  assert.equal(c.state(), "open");
 });
 
 test("a bye after a while is followed to the millisecond, up to an hour", async (t) => {

@@ -15,6 +15,8 @@ const why: Record<string, string> = {
   lifetime: "the connection was old",
   slow: "this page was too slow",
   memory: "the server is short of memory",
+  limit: "the server has no place for more",
+  broker: "the server has not reached its broker",
 };
 
 const cause: Record<string, string> = {
