@@ -33,6 +33,7 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 		if len(p.all) == 0 {
 			continue
 		}
+		p.role = s.Role
 		all = append(all, p)
 		if s.Role == roleTwin {
 			g.twin = p
