@@ -100,6 +100,27 @@ func TestConclude(t *testing.T) {
 	}
 }
 
+// TestFewBlocksAreDecided asks for fewer pairs than a verdict needs: there is none, and that is no
+// failure, unless pairs are lost.
+func TestFewBlocksAreDecided(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		f := measured(t, 0.5, func(r *results.Run) {
+			r.Counted = r.Block <= 3
+			if lost && r.Block == 1 {
+				r.Gates = append(r.Gates, failing("steady", false))
+			}
+		})
+		f.Config.Blocks = 3
+		if err := conclude(f, 1); err != nil {
+			t.Fatal(err)
+		}
+		failed := slices.ContainsFunc(f.Gates, func(g results.Gate) bool { return !g.Passed })
+		if got := comparison(t, f, "other", results.MetricCPU).Verdict; got == results.Faster || failed != lost {
+			t.Errorf("lost %v: %s, gates %+v", lost, got, f.Gates)
+		}
+	}
+}
+
 func TestTwinIsNeverADifference(t *testing.T) {
 	f := measured(t, 1, func(r *results.Run) {
 		if r.Subject == "base@twin" {
