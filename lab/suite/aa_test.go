@@ -45,7 +45,7 @@ func burn(r io.Reader) {
 	for {
 		burst := time.Duration(50+rand.IntN(400)) * time.Millisecond
 		for began := time.Now(); time.Since(began) < burst; {
-			rounds(1000)
+			spun += rounds(1000)
 		}
 		select {
 		case <-ended:
