@@ -159,6 +159,10 @@ func disturbances(f *results.File) string {
 			what = "the rate had not settled"
 		case "pacing", "send lag":
 			what = "the generator was late"
+		case "generator":
+			what = "the generator's core was full"
+		case "stall":
+			what = "the generator was stopped"
 		case "achieved":
 			what = "the rate was not reached"
 		default:

@@ -61,7 +61,7 @@ func ceilingText(c *results.Ceiling) string {
 		text += ", bound by the generator"
 	}
 	for _, g := range c.Gates {
-		if !g.Passed {
+		if !g.Passed && (!c.Bound || g.Name != "generator") {
 			text += fmt.Sprintf("; gate %s failed: %s", Line(g.Name), Line(g.Text))
 		}
 	}

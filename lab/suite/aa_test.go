@@ -45,7 +45,7 @@ func burn(r io.Reader) {
 	for {
 		burst := time.Duration(50+rand.IntN(400)) * time.Millisecond
 		for began := time.Now(); time.Since(began) < burst; {
-			rounds(1000)
+			spun += rounds(1000)
 		}
 		select {
 		case <-ended:
@@ -249,6 +249,7 @@ func (d *aaCount) add(rows []results.Comparison, same, dear string) {
 
 // TestAADraw draws comparisons from simulated blocks.
 func TestAADraw(t *testing.T) {
+	once(t)
 	s := simulated{weather{0.04, 0.3}, false, 30, 1}
 	f := s.file(rand.New(rand.NewPCG(2, 2)))
 	for i := range f.Runs {

@@ -32,6 +32,18 @@ func TestBlocksAreAdded(t *testing.T) {
 		f.Workloads[0].Lead = results.Metric(lead)
 		return f
 	}
+	// also has one subject whose every run fails a gate, and others that are disturbed in so many blocks.
+	also := func(gate string, disturbed int) *results.File {
+		f := measured(t, 1, func(r *results.Run) {
+			if r.Subject == "other" {
+				r.Gates = []results.Gate{failing("steal", false), failing(gate, false)}
+			} else if r.Block <= disturbed {
+				r.Gates = []results.Gate{failing("steal", false)}
+			}
+		})
+		f.Workloads[0].Lead = results.MetricRate
+		return f
+	}
 	rate, budget := string(results.MetricRate), Config{Budget: time.Minute}
 	for name, c := range map[string]struct {
 		file   *results.File
@@ -45,11 +57,45 @@ func TestBlocksAreAdded(t *testing.T) {
 		"twice as many without budget":  {spoil("steal", rate), Config{}, 18, false},
 		"more with a budget":            {spoil("steal", rate), budget, 18, true},
 		"wrong answers remain wrong":    {spoil("errors", ""), budget, 9, false},
+		"wrong answers when disturbed":  {also("errors", 1), budget, 9, false},
+		"others lack pairs":             {also("errors", 4), budget, 9, true},
 		"the number of blocks is fixed": {spoil("steal", rate), Config{fixed: true}, 9, false},
 	} {
 		b, _ := progressOf(t, c.file, c.cfg)
 		if got := b.wanting(c.blocks); (len(got) > 0) != c.want {
 			t.Errorf("%s: %d workloads want a block after %d", name, len(got), c.blocks)
+		}
+	}
+}
+
+// TestBlocksForThoseThatAreLeft adds no block for a subject that was given up, for the floor, whatever
+// its name, or without a baseline.
+func TestBlocksForThoseThatAreLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		disturbed, gone string
+		want            bool
+	}{
+		"a subject":           {"other", "", true},
+		"the same, given up":  {"other", "other", false},
+		"another given up":    {"other", floorName, true},
+		"the floor":           {floorName, "", false},
+		"the baseline is out": {"other", "base", false},
+		"the twin is out":     {"other", "base@twin", false},
+	} {
+		f := measured(t, 1, func(r *results.Run) {
+			if r.Subject == c.disturbed && r.Block <= 5 {
+				r.Gates = []results.Gate{failing("steal", false)}
+			}
+			if r.Subject == floorName {
+				r.Subject += "@1.26"
+			}
+		})
+		f.Workloads[0].Lead = results.MetricRate
+		f.Subjects[3].Name += "@1.26"
+		b, _ := progressOf(t, f, Config{Budget: time.Minute})
+		b.failures = map[string]int{c.gone: givenUp}
+		if got := b.wanting(9); (len(got) > 0) != c.want {
+			t.Errorf("%s: %d workloads want a block", name, len(got))
 		}
 	}
 }
@@ -69,6 +115,12 @@ func TestForesee(t *testing.T) {
 	want := "plaintext: 1 of the pairs of 9 blocks can be used; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
 	if len(*said) != 1 || (*said)[0] != want {
 		t.Errorf("said %q, want %q", *said, want)
+	}
+	f = measured(t, 1, func(*results.Run) {})
+	b, said = progressOf(t, f, Config{Budget: time.Minute})
+	b.began = time.Now().Add(-2 * time.Minute)
+	if b.foresee(9); len(*said) != 0 {
+		t.Errorf("past the budget, with enough pairs: said %q", *said)
 	}
 	f.Workloads[0].Lead = results.MetricRSS
 	b, said = progressOf(t, f, Config{Budget: time.Hour})

@@ -33,6 +33,7 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 		if len(p.all) == 0 {
 			continue
 		}
+		p.role = s.Role
 		all = append(all, p)
 		if s.Role == roleTwin {
 			g.twin = p
@@ -72,15 +73,12 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 	if g.twin != nil {
 		rows = append(rows, g.twinRow(common, aa, seed))
 	}
-	bounds := m.rate && bound(counted(f, w.Name, f.Config.Baseline))
 	for i, o := range outcomes {
 		row := common
 		row.Subject, row.Blocks, row.Ratio = o.Name, o.Blocks, o.Ratio
 		row.P, row.PHolm, row.Floor, row.Noise = o.P, o.PHolm, o.Floor, o.Noise
 		row.Verdict, row.Reason, row.Needed = o.Verdict, o.Reason, g.needed()
 		switch p := g.subjects[i]; {
-		case bounds || m.rate && bound(counted(f, w.Name, o.Name)):
-			row.Verdict, row.Reason = results.NoVerdict, "the generator's core was saturated and the server's was not"
 		case len(p.logs) < g.needed():
 			p.spoil(&row, g.needed(), seed)
 		case g.twin != nil && len(twin) < leastRuns && g.twin.left > 0:
@@ -110,15 +108,4 @@ func (g *family) twinRow(row results.Comparison, aa stats.AA, seed uint64) resul
 	}
 	g.twin.count(&row)
 	return row
-}
-
-// bound reports whether most of the runs were bound by the generator.
-func bound(runs map[int]*results.Run) bool {
-	n := 0
-	for _, r := range runs {
-		if r.Generator.Bound {
-			n++
-		}
-	}
-	return 2*n > len(runs)
 }

@@ -19,7 +19,6 @@ type metric struct {
 	verdict bool           // compared with the baseline
 	higher  bool           // higher is better
 	chosen  bool           // set by the schedule in an open loop, so not a property of the subject
-	rate    bool           // not a property of the subject when the generator was the bottleneck
 }
 
 // answered returns a figure that exists only if there were requests.
@@ -38,19 +37,19 @@ var metrics = []metric{
 		of: func(r *results.Run) (float64, bool) { return answered(r, r.CPU.PerRequestUs) },
 	},
 	{
-		name: results.MetricRate, figure: results.FigureRate, kind: kindRate, verdict: true, higher: true, rate: true, chosen: true,
+		name: results.MetricRate, figure: results.FigureRate, kind: kindRate, verdict: true, higher: true, chosen: true,
 		of: func(r *results.Run) (float64, bool) { return answered(r, r.Rate) },
 	},
 	{
-		name: results.MetricP50, figure: results.FigureLatency, rate: true,
+		name: results.MetricP50, figure: results.FigureLatency,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P50) },
 	},
 	{
-		name: results.MetricP99, figure: results.FigureLatency, kind: kindLatency, verdict: true, rate: true,
+		name: results.MetricP99, figure: results.FigureLatency, kind: kindLatency, verdict: true,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P99) },
 	},
 	{
-		name: results.MetricP999, figure: results.FigureLatency, rate: true,
+		name: results.MetricP999, figure: results.FigureLatency,
 		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P999) },
 	},
 	{

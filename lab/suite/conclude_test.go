@@ -9,6 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // measured returns a comparison of 9 blocks in which a request takes 10 us in base and
@@ -65,6 +66,12 @@ func comparison(t *testing.T, f *results.File, subject string, m results.Metric)
 	return f.Comparisons[i]
 }
 
+// full fills the generator of a run, or does not.
+func full(r *results.Run, full bool) {
+	r.Generator.Bound = full
+	r.Gates = append(r.Gates, verdict.Unbound(full, 1))
+}
+
 func TestConclude(t *testing.T) {
 	asIs := func(*results.Run) {}
 	for _, c := range []struct {
@@ -79,8 +86,9 @@ func TestConclude(t *testing.T) {
 		{"half the CPU, rate", 0.5, asIs, results.MetricRate, results.Faster, ""},
 		{"a third more CPU", 1.33, asIs, results.MetricCPU, results.Slower, ""},
 		{"the same", 1, asIs, results.MetricCPU, results.Equivalent, ""},
-		{"generator saturated", 0.5, func(r *results.Run) { r.Generator.Bound = r.Subject == "other" }, results.MetricRate, results.NoVerdict, "generator"},
-		{"generator saturated, CPU", 0.5, func(r *results.Run) { r.Generator.Bound = true }, results.MetricCPU, results.Faster, ""},
+		{"generator saturated", 0.5, func(r *results.Run) { full(r, r.Subject == "other") }, results.MetricRate, results.NoVerdict, "left out for generator 9"},
+		{"generator saturated in two blocks", 0.5, func(r *results.Run) { full(r, r.Block <= 2) }, results.MetricRate, results.Faster, ""},
+		{"generator saturated, CPU", 0.5, func(r *results.Run) { full(r, true) }, results.MetricCPU, results.Faster, ""},
 		{"too few blocks", 0.5, func(r *results.Run) { r.Counted = r.Block < 5 }, results.MetricCPU, results.NoVerdict, "blocks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,6 +97,27 @@ func TestConclude(t *testing.T) {
 				t.Errorf("verdict %s (%s) on %+v, want %s (%s)", got.Verdict, got.Reason, got, c.want, c.reason)
 			}
 		})
+	}
+}
+
+// TestFewBlocksAreDecided asks for fewer pairs than a verdict needs: there is none, and that is no
+// failure, unless pairs are lost.
+func TestFewBlocksAreDecided(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		f := measured(t, 0.5, func(r *results.Run) {
+			r.Counted = r.Block <= 3
+			if lost && r.Block == 1 {
+				r.Gates = append(r.Gates, failing("steady", false))
+			}
+		})
+		f.Config.Blocks = 3
+		if err := conclude(f, 1); err != nil {
+			t.Fatal(err)
+		}
+		failed := slices.ContainsFunc(f.Gates, func(g results.Gate) bool { return !g.Passed })
+		if got := comparison(t, f, "other", results.MetricCPU).Verdict; got == results.Faster || failed != lost {
+			t.Errorf("lost %v: %s, gates %+v", lost, got, f.Gates)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // judge applies the gates to a measured run.
 func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error {
-	run.Gates = common(run, run.Open != nil || w.stream)
+	run.Gates = append(common(run, run.Open != nil || w.stream), ofGenerator(run, w, result)...)
 	if w.idle {
 		want := b.connections(w)
 		run.Gates = append(run.Gates, results.Gate{
@@ -52,6 +52,24 @@ func common(run *results.Run, open bool) []results.Gate {
 		verdict.Steady(g.Steady, g.WarmupSeconds),
 		verdict.Steal(g.StealRatio, run.WindowSeconds),
 	}, verdict.Foreign(g.ForeignRatio, run.WindowSeconds, open)...)
+}
+
+// ofGenerator returns the gates of a generator that did not run, or was full. That of an open loop has
+// others, by how late it was, and subscribers do not record when it did not run.
+func ofGenerator(run *results.Run, w *workload, result *spec.Result) (gates []results.Gate) {
+	if w.stream {
+		return nil
+	}
+	gates = append(gates, verdict.Ran(result.Stalls))
+	if run.Open == nil && !w.idle {
+		g := &run.Generator
+		busy := g.CPUUtilisation
+		if run.Backend != nil {
+			busy += run.Backend.Utilisation
+		}
+		gates = append(gates, verdict.Unbound(g.Bound, busy))
+	}
+	return gates
 }
 
 // overall returns the gates of the whole comparison.

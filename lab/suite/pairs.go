@@ -21,6 +21,7 @@ var leastRuns = stats.BlocksNeeded(1)
 // A pairing has the pairs of a subject and the baseline, in one metric.
 type pairing struct {
 	name   string
+	role   string
 	logs   []float64 // log ratios of the usable pairs
 	steal  []float64 // share of stolen time of the subject less that of the baseline, of the same pairs
 	all    []float64 // log ratios of all pairs
@@ -57,15 +58,17 @@ func pairsOf(name string, m metric, subject, baseline map[int]*results.Run) (*pa
 	return p, nil
 }
 
-// leftOut counts a pair with gates that failed, and reports whether there are any.
+// leftOut counts a pair with gates that failed, and reports whether there are any. No disturbance
+// makes answers wrong, but one makes a generator late: then the disturbance is the reason.
 func (p *pairing) leftOut(gates []results.Gate) bool {
+	answers := func(g results.Gate) bool { return !g.Disturbance && len(g.Spoils) == 0 }
 	switch {
 	case len(gates) == 0:
 		return false
-	case len(results.Disturbed(gates)) > 0:
-		p.left++
-	default:
+	case slices.ContainsFunc(gates, answers) || len(results.Disturbed(gates)) == 0:
 		p.wrong++
+	default:
+		p.left++
 	}
 	causes := map[string]bool{}
 	for _, g := range gates {

@@ -68,6 +68,33 @@ func TestPairsByMetric(t *testing.T) {
 	}
 }
 
+// TestWrongAnswersUnderDisturbance has wrong answers in runs that were disturbed as well: they are
+// invalid in each metric. A generator that was late because of the disturbance is disturbed.
+func TestWrongAnswersUnderDisturbance(t *testing.T) {
+	late := results.Gate{Name: "pacing", Spoils: []results.Figure{results.FigureLatency}}
+	for name, c := range map[string]struct {
+		gate  results.Gate
+		wrong bool
+	}{"wrong": {failing("errors", false), true}, "late": {late, false}} {
+		f := measured(t, 0.5, func(r *results.Run) {
+			if r.Subject == "other" {
+				r.Gates = []results.Gate{failing("steal", false), c.gate}
+			}
+		})
+		got := comparison(t, f, "other", results.MetricP99)
+		if want := map[bool]int{true: 9}[c.wrong]; got.Invalid != want || got.Disturbed != 9-want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		f.Workloads[0].Lead = results.MetricP99
+		if err := conclude(f, 1); err != nil {
+			t.Fatal(err)
+		}
+		if results.Valid(f.Gates) == c.wrong {
+			t.Errorf("%s: gates %+v", name, f.Gates)
+		}
+	}
+}
+
 // TestTooDisturbed spoils so many pairs that too few remain for a verdict.
 func TestTooDisturbed(t *testing.T) {
 	f := measured(t, 0.5, func(r *results.Run) {

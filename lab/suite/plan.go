@@ -111,7 +111,7 @@ func (b *bench) wanting(blocks int) []*workload {
 	}
 	var loads []*workload
 	for _, w := range b.loads {
-		if usable, needed, disturbed := b.progress(w); disturbed && usable < needed {
+		if _, _, more := b.progress(w); more {
 			loads = append(loads, w)
 			b.total += b.served(w)
 		}
@@ -119,10 +119,10 @@ func (b *bench) wanting(blocks int) []*workload {
 	return loads
 }
 
-// progress returns how many pairs of a workload's main metric can be used for every subject, and
-// how many are needed. disturbed says that pairs were left out because the machine was disturbed:
-// only then more blocks can help.
-func (b *bench) progress(w *workload) (usable, needed int, disturbed bool) {
+// progress returns how many pairs of a workload's main metric can be used for every subject that is
+// still in, and how many are needed. more says that one lacks pairs because the machine was
+// disturbed: only then more blocks can help.
+func (b *bench) progress(w *workload) (usable, needed int, more bool) {
 	i := slices.IndexFunc(b.file.Workloads, func(o results.Workload) bool { return o.Name == w.name })
 	load := &b.file.Workloads[i]
 	m := metrics[slices.IndexFunc(metrics, func(m metric) bool { return m.name == load.LeadMetric() })]
@@ -131,14 +131,22 @@ func (b *bench) progress(w *workload) (usable, needed int, disturbed bool) {
 		return 0, 0, false // conclude reports the error
 	}
 	usable, needed = len(g.twin.logs), min(g.needed(), b.cfg.Blocks)
-	disturbed = g.twin.left > 0
-	for _, p := range g.subjects {
-		if p.name == floorName {
+	if b.out(g.twin) || b.failures[b.file.Config.Baseline] >= givenUp {
+		return usable, needed, false
+	}
+	for _, p := range append(g.subjects, g.twin) {
+		if b.out(p) {
 			continue
 		}
-		usable, disturbed = min(usable, len(p.logs)), disturbed || p.left > 0
+		usable, more = min(usable, len(p.logs)), more || len(p.logs) < needed && p.left > 0
 	}
-	return usable, needed, disturbed
+	return usable, needed, more
+}
+
+// out reports whether no verdict on a subject needs more pairs: it is the floor, or was given up, or
+// most of what it lacks are right answers.
+func (b *bench) out(p *pairing) bool {
+	return p.role == roleFloor || b.failures[p.name] >= givenUp || p.wrong > p.left
 }
 
 // announce says how long the runs will take, and what the budget is too short for.
@@ -163,7 +171,7 @@ func (b *bench) foresee(blocks int) {
 	fit := float64(blocks) * float64(b.cfg.Budget) / float64(time.Since(b.began))
 	for _, w := range b.loads {
 		usable, needed, _ := b.progress(w)
-		expected := int(float64(usable) / float64(blocks) * fit)
+		expected := max(usable, int(float64(usable)/float64(blocks)*fit))
 		if b.foreseen[w.name] || expected >= needed {
 			continue
 		}

@@ -107,7 +107,8 @@ func (s *simulated) count(t *testing.T, seed uint64, times int) map[results.Metr
 	for i := range times {
 		f := s.file(rng)
 		for _, m := range metrics {
-			if !m.verdict || m.name == results.MetricConn || m.chosen && s.open || s.effect != 1 && m.name != results.MetricCPU {
+			disturbed := s.steal+s.foreign > 0
+			if !m.verdict || m.name == results.MetricConn || m.chosen && s.open || s.effect != 1 && m.name != results.MetricCPU || disturbed && m.name == results.MetricRSS {
 				continue
 			}
 			rows, err := compare(f, &f.Workloads[0], m, uint64(i))
@@ -133,10 +134,11 @@ func (s *simulated) count(t *testing.T, seed uint64, times int) map[results.Metr
 }
 
 // TestVerdictsUnderDisturbance simulates comparisons on a machine that is disturbed: at most 1 % of
-// 200 with equal servers have a false verdict in any metric, a server that needs 8 % more CPU time is
-// found in 19 of 20, and never called cheaper or equivalent.
+// 200 with equal servers have a false verdict in any metric, servers that need 8 % more CPU time are
+// found in 19 of 20 of half as many, and never called cheaper or equivalent. Memory, which no
+// disturbance changes, is compared once.
 func TestVerdictsUnderDisturbance(t *testing.T) {
-	const times = 200
+	once(t)
 	for name, s := range map[string]simulated{
 		"quiet":                   {weather{0, 0}, false, 9, 1},
 		"stolen time":             {weather{0.04, 0}, false, 9, 1},
@@ -144,18 +146,21 @@ func TestVerdictsUnderDisturbance(t *testing.T) {
 		"both":                    {weather{0.04, 0.3}, false, 9, 1},
 		"open loop, stolen time":  {weather{0.04, 0}, true, 9, 1},
 		"open loop, others":       {weather{0, 0.3}, true, 30, 1},
-		"open loop, both":         {weather{0.04, 0.3}, true, 30, 1},
 		"open loop, no free time": {weather{0, 1}, true, 18, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			times := 200
+			if s.foreign == 1 {
+				times = 20 // no pair is usable
+			}
 			for metric, c := range s.count(t, 3, times) {
 				t.Logf("equal servers, %s: %v", metric, c.verdicts)
 				if c.found > times/100 {
 					t.Errorf("equal servers, %s: %d of %d comparisons have a false verdict", metric, c.found, times)
 				}
 			}
-			s.effect = 1.08
+			s.effect, times = 1.08, times/2
 			cpu := s.count(t, 4, times)[results.MetricCPU].verdicts
 			t.Logf("8 %% more: %v", cpu)
 			if cpu[results.Faster]+cpu[results.Equivalent] > 0 {
@@ -174,6 +179,7 @@ func TestVerdictsUnderDisturbance(t *testing.T) {
 
 // TestStolenTimeWithoutCorrection shows what the correction is for: it makes the interval narrower.
 func TestStolenTimeWithoutCorrection(t *testing.T) {
+	once(t)
 	s := simulated{weather{0.04, 0}, false, 9, 1}
 	rng := rand.New(rand.NewPCG(8, 65))
 	narrower, times := 0, 100

@@ -27,7 +27,7 @@ type Config struct {
 	ConnectionsSet bool // Connections overrides the workloads' own numbers
 	Window, Warmup time.Duration
 	Blocks         int           // more are added if disturbances leave too few usable pairs
-	Budget         time.Duration // for the runs, builds not included; 0: no limit
+	Budget         time.Duration // for the blocks, without builds, checks and ceilings; 0: no limit
 	Margins        Margins       // of equivalences; nil: the default ones
 	Seed           uint64
 	ServerCPUs     []int
@@ -89,7 +89,7 @@ type bench struct {
 	file       *results.File
 	failures   map[string]int  // consecutive failed runs, by subject
 	foreseen   map[string]bool // workloads of which was said that the budget ends too early
-	began      time.Time       // start of the first run
+	began      time.Time       // start of the first block
 	done       int
 	total      int
 }

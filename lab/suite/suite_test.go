@@ -263,23 +263,32 @@ func TestBenchAndTheBroken(t *testing.T) {
 }
 
 // TestWrongAnswersAreInvalid checks that the runs of a server with wrong answers are compared in
-// nothing, and that no block is added for them.
+// nothing, also when the machine is disturbed, and that no block is added for them.
 func TestWrongAnswersAreInvalid(t *testing.T) {
 	once(t)
 	cfg := configOf(t, "good", "errors")
-	cfg.Blocks = 2
+	cfg.Blocks, cfg.fixed = 2, false
 	f := compareSome(t, cfg, catalogueOf(t, "good", "errors"), 30)
+	more, disturbed := false, false
 	for _, r := range f.Runs {
-		if r.Subject == "errors" && (r.Valid || r.Errors["status"] == 0 || r.Block > 2) {
-			t.Errorf("%s: valid %v with errors %v", r.ID, r.Valid, r.Errors)
+		more = more || r.Block > cfg.Blocks
+		if r.Subject == "errors" {
+			if r.Valid || r.Errors["status"] == 0 {
+				t.Errorf("%s: valid %v with errors %v", r.ID, r.Valid, r.Errors)
+			}
+			continue
 		}
+		disturbed = disturbed || len(results.Spoilers(r.Gates, results.FigureCPU)) > 0
+	}
+	if more && !disturbed {
+		t.Error("the right answers could be compared, but blocks were added")
 	}
 	for _, c := range f.Comparisons {
-		if c.Subject == "errors" && (c.Usable != 0 || c.Invalid+c.Disturbed != c.Blocks) {
+		if c.Subject == "errors" && (c.Usable != 0 || c.Disturbed != 0 || c.Invalid != c.Blocks || c.Verdict != results.NoVerdict) {
 			t.Errorf("%s: %+v", c.Metric, c)
 		}
 	}
-	if results.Valid(f.Gates) && len(results.Disturbed(f.Gates)) == 0 {
+	if results.Valid(f.Gates) {
 		t.Errorf("a server with wrong answers in each run was compared: %+v", f.Gates)
 	}
 }

@@ -83,9 +83,10 @@ baseline. The results then have what the garbage collector did, read from the
 memory of the process. A version that is too old for the sources is left out,
 with the reason, and the exit code is 1.
 
-Exit codes: 0 every main metric has a verdict or is inconclusive, 1 something could
-not be measured, 2 wrong usage, 4 a main metric has too few usable pairs (with
---strict: a tenth of the runs failed a gate), 130 interrupted.`,
+Exit codes: 0 every main metric has a verdict, is inconclusive, or has as many pairs
+as --blocks says, 1 something could not be measured, 2 wrong usage, 4 a main metric
+has too few usable pairs (with --strict: more than a tenth of the runs failed a
+gate), 130 interrupted.`,
 		Example: `  redline bench
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
   redline bench --full --out results/full
@@ -105,7 +106,7 @@ not be measured, 2 wrong usage, 4 a main metric has too few usable pairs (with
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before the window; extended while the rate has a trend")
 	f.IntVar(&b.Blocks, "blocks", 10, "measurements of each subject, at least; twice as many at most without a budget")
-	f.DurationVar(&b.Budget, "budget", 0, "end after this time, builds not included (default: 8m with --quick, otherwise none)")
+	f.DurationVar(&b.Budget, "budget", 0, "end the blocks after this time; builds, checks and maximum rates come before it (default: 8m with --quick, otherwise none)")
 	f.StringVar(&b.margins, "margin", "", "`LIST` of margins within which servers are equivalent (default: cpu=5%,rate=5%,memory=5%,latency=10%)")
 	f.Uint64Var(&b.Seed, "seed", 0, "seed of the order and the confidence intervals (default: random, recorded)")
 	f.BoolVar(&b.quick, "quick", false, "short windows, three workloads, a budget of eight minutes (the default)")

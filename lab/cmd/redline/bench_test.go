@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/command"
@@ -18,6 +19,7 @@ func TestBenchExitCodes(t *testing.T) {
 	wrong := results.File{Gates: []results.Gate{{Name: "answers"}}}
 	few := results.File{Gates: []results.Gate{{Name: "pairs", Disturbance: true}}}
 	disturbed := results.File{Gates: []results.Gate{{Passed: true}}, Runs: []results.Run{stolen}}
+	tenth := results.File{Runs: append(slices.Repeat([]results.Run{{Counted: true}}, 9), stolen)}
 	for name, c := range map[string]struct {
 		file  results.File
 		err   error
@@ -29,6 +31,7 @@ func TestBenchExitCodes(t *testing.T) {
 		"too few pairs":          {few, nil, benchFlags{}, undecided},
 		"the same, allowed":      {few, nil, benchFlags{allowInvalid: true}, nil},
 		"decided when disturbed": {disturbed, nil, benchFlags{}, nil},
+		"a tenth, strict":        {tenth, nil, benchFlags{strict: true}, nil},
 		"the same, strict":       {disturbed, nil, benchFlags{strict: true}, undecided},
 		"undisturbed, strict":    {results.File{Runs: []results.Run{{Counted: true}}}, nil, benchFlags{strict: true}, nil},
 		"a run failed":           {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, benchFlags{allowInvalid: true}, cli.ExitCode(1)},
