@@ -96,7 +96,7 @@ func (d *Document) noteSilences() {
 	}
 	text := "no answer " + strings.Join(parts, ", ")
 	if n := len(long) - most; n > 0 {
-		text += fmt.Sprintf(", and %d more times", n)
+		text += fmt.Sprintf(", and at least %d more times", n)
 	}
 	if d.Open == nil {
 		text += ": a closed loop sends nothing meanwhile, so that few latencies show it; an open loop (--rate) shows what users would see"

@@ -30,7 +30,7 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	d.Gates = append([]results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio, r.Seconds)},
 		verdict.Foreign(d.Generator.ForeignRatio, r.Seconds, r.Open != nil)...)
-	d.Gates = append(d.Gates, verdict.Ran(r.Stalls))
+	d.Gates = append(d.Gates, verdict.Ran(r.Stalls, r.Stalled))
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, verdict.Errors(d.failures(), r.Errors))
 	}
