@@ -13,18 +13,17 @@ import (
 const stallLimit = 5 * tick
 
 // Ran passes if the generator ran throughout the window: what was due while it did not was sent late,
-// and what arrived was read late.
-func Ran(stalls []spec.Gap) results.Gate {
-	var longest, all float64
-	at := 0.0
+// and what arrived was read late. stalls are the longest of those that all adds up.
+func Ran(stalls []spec.Gap, all spec.GapSum) results.Gate {
+	var longest, at float64
 	for _, g := range stalls {
-		if all += g.Seconds; g.Seconds > longest {
+		if g.Seconds > longest {
 			longest, at = g.Seconds, g.At
 		}
 	}
 	text := fmt.Sprintf("the generator did not run for %s at %s", report.Seconds(longest), report.Seconds(at))
-	if n := len(stalls); n > 1 {
-		text += fmt.Sprintf(" (%d times, %s in all)", n, report.Seconds(all))
+	if all.Times > 1 {
+		text += fmt.Sprintf(" (%d times, %s in all)", all.Times, report.Seconds(all.Seconds))
 	}
 	return results.Gate{
 		Name: "stall", Passed: longest <= stallLimit, Value: longest, Limit: stallLimit,

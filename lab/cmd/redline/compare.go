@@ -29,7 +29,7 @@ reported as one. The interval does not include the variation between runs: make 
 runs of A and compare them first.
 
 Exit codes: 0 success, 2 wrong usage or runs with different settings, 3 a limit is
-broken, 4 a run is INVALID and there are limits, none of them broken.`,
+broken, 4 a run is INVALID or DISTURBED and there are limits, none of them broken.`,
 		Example: `  redline load -d 30s --json before.json http://127.0.0.1:8080/
   redline load -d 30s --json after.json http://127.0.0.1:8080/
   redline compare before.json after.json
@@ -48,7 +48,7 @@ broken, 4 a run is INVALID and there are limits, none of them broken.`,
 	}
 	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 3 when a change exceeds this `LIMIT`, such as 'p99<+10%,errors<+0'; may be repeated")
 	c.Flags().StringVar(&f.percentiles, "percentiles", "", "`LIST` of those that are compared, as 50,75,99.9 (default: 50,90,95,99, and those of limits)")
-	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that have different settings, or are INVALID")
+	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that have different settings, or are INVALID or DISTURBED")
 	c.Flags().StringVar(&f.json, "json", "", "write the whole comparison as JSON to this `FILE`; - is standard output, instead of the text")
 	return c
 }

@@ -28,7 +28,8 @@ A disturbance of the machine makes latencies longer and rates lower: a threshold
 that was kept in spite of it is kept, and one that was not is undecided.
 
 Exit codes: 0 success, 1 nothing could be measured, 2 wrong usage, 3 a threshold
-is broken, 4 the run is INVALID, or a threshold is undecided, 130 interrupted.`,
+is broken or --find found no rate, 4 the run is INVALID, or a threshold is
+undecided and none is broken, 130 interrupted.`,
 		Example: `  redline load http://127.0.0.1:8080/
   redline load -c 200 -d 30s --json run.json --html run.html http://127.0.0.1:8080/
   redline load -r 5000 --arrivals poisson --threshold 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/

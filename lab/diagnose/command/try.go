@@ -8,7 +8,6 @@ import (
 
 	"github.com/redline-go/redline/lab/diagnose"
 	"github.com/redline-go/redline/lab/diagnose/advice"
-	"github.com/redline-go/redline/lab/diagnose/gather"
 	"github.com/redline-go/redline/lab/diagnose/trial"
 	"github.com/redline-go/redline/lab/load/command"
 )
@@ -75,7 +74,7 @@ func (o *Options) run(ctx context.Context, url string, changed func(string) bool
 	if doc.Server == nil {
 		return out, errUnknown
 	}
-	if ok, why := gather.Believed(doc); !ok {
+	if ok, why := doc.BelievedDisturbed(); !ok {
 		return out, fmt.Errorf("%w: %s", errInvalid, why)
 	}
 	return trial.Outcome{

@@ -43,21 +43,10 @@ func fill(l *diagnose.Load, doc *present.Document) {
 	}
 	l.Generator.CPU = doc.Generator.CPUUtilisation
 	l.Generator.Stolen, l.Generator.Notes = doc.Generator.StealRatio, notes(doc.Gates)
-	l.Generator.Valid, l.Generator.Why = Believed(doc)
+	l.Generator.Valid, l.Generator.Why = doc.BelievedDisturbed()
 	if f := doc.Generator.ForeignRatio; f != nil {
 		l.Generator.Foreign = *f
 	}
-}
-
-// Believed reports whether a run is valid for a diagnosis, and why not. Disturbances of the machine
-// are left out: they change rates and latencies, and neither what the server does nor the shares of
-// its time. Nor do wrong answers, of which the share is in the evidence.
-func Believed(doc *present.Document) (ok bool, why string) {
-	var without []string
-	for _, g := range results.Disturbed(doc.Gates) {
-		without = append(without, g.Name)
-	}
-	return doc.Believed(without...)
 }
 
 // notes returns the disturbances that no figure of the evidence has.

@@ -235,7 +235,7 @@ func seconds(v float64) string {
 // point summarizes a run of the sweep.
 func point(doc *present.Document, n int) diagnose.Point {
 	p := diagnose.Point{Connections: n, Rate: doc.RequestsPerSecond, Errors: doc.ErrorRatio, P50: quantile(doc.Latency.P50), P99: quantile(doc.Latency.P99)}
-	p.Valid, p.Why = Believed(doc)
+	p.Valid, p.Why = doc.BelievedDisturbed()
 	if doc.Server != nil && doc.Seconds > 0 {
 		p.CPU = (doc.Server.CPU.UserSeconds + doc.Server.CPU.SysSeconds) / doc.Seconds
 	}

@@ -3,8 +3,12 @@ package arrive
 // stall is a time in which the caller took no arrivals, although it had nothing else to do.
 type stall struct {
 	from, to int64
-	behind   bool // arrivals were waiting for a connection when it began
+	share    float64 // of the time, that was the caller's: less than 1 of several stalls
+	behind   bool    // arrivals were waiting for a connection when it began
 }
+
+// maxStalls is how many stalls a queue keeps: a backlog that lasts would keep all.
+const maxStalls = 64
 
 // Stalled reports that the caller did not run from one time to another, before it takes what was
 // due meanwhile. The arrivals due in that time could have been sent when they were due, unless
@@ -12,7 +16,25 @@ type stall struct {
 // caller's fault, not that of who answers. Arrivals that waited then are charged with the rest of
 // their wait.
 func (q *Queue) Stalled(from, to int64) {
-	q.stalls = append(q.stalls, stall{from, to, q.free == 0 && q.next < from})
+	if len(q.stalls) == maxStalls {
+		q.stalls = joined(q.stalls)
+	}
+	q.stalls = append(q.stalls, stall{from, to, 1, q.free == 0 && q.next < from})
+}
+
+// joined joins every two neighbours of an even number of stalls.
+func joined(list []stall) []stall {
+	for i := range len(list) / 2 {
+		a, b := list[2*i], list[2*i+1]
+		own := a.within(a.from, a.to) + b.within(b.from, b.to)
+		list[i] = stall{a.from, b.to, float64(own) / float64(b.to-a.from), a.behind || b.behind}
+	}
+	return list[:len(list)/2]
+}
+
+// within returns how much of the time between two others was the caller's.
+func (s *stall) within(from, to int64) int64 {
+	return int64(s.share * float64(max(0, min(to, s.to)-max(from, s.from))))
 }
 
 // possible returns Arrival.Possible of the next arrival, and forgets the stalls before it.
@@ -21,11 +43,15 @@ func (q *Queue) possible() int64 {
 		q.stalls = q.stalls[1:]
 	}
 	at, own := max(q.next, q.since), int64(0)
-	for _, s := range q.stalls {
+	for i := range q.stalls {
+		s := &q.stalls[i]
 		if !s.behind && q.next >= s.from {
 			return q.next
 		}
-		own += max(0, min(at, s.to)-max(q.next, s.from))
+		if s.from >= at {
+			break
+		}
+		own += s.within(q.next, at)
 	}
 	return max(q.next, at-own)
 }

@@ -32,3 +32,25 @@ func TestStalled(t *testing.T) {
 	q.Free(1, 9100)
 	take(t, q, 9100, Arrival{1, 7000, 7600})
 }
+
+// TestStallsAreBounded keeps few of the stalls of a backlog that lasts, and what they add up to.
+func TestStallsAreBounded(t *testing.T) {
+	q := NewQueue(1)
+	q.Free(0, 0)
+	q.Begin(thousand, 0, math.MaxInt64)
+	take(t, q, 0, Arrival{0, 0, 0})
+	const stalls, every = 10_000, 1000
+	for i := range int64(stalls) { // the caller does not run for two fifths of the time
+		from := 2000 + i*every
+		q.Stalled(from, from+2*every/5)
+		if len(q.stalls) > maxStalls {
+			t.Fatalf("%d stalls kept", len(q.stalls))
+		}
+	}
+	end := int64(2000 + stalls*every)
+	q.Free(0, end)
+	a, ok := q.Take(end)
+	if own := end - a.Possible; !ok || math.Abs(float64(own)-stalls*2*every/5) > stalls*every/100 {
+		t.Errorf("%+v: %d of %d are the caller's", a, own, end)
+	}
+}

@@ -94,11 +94,17 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 	if err != nil {
 		return s, err
 	}
-	// The generator keeps its own CPU busy, so the server cannot use it.
-	if s.processes.CPUs = len(without(cpus, p.cpus)); s.processes.CPUs == 0 {
-		s.processes.CPUs = len(cpus)
-	}
+	s.processes.CPUs, s.processes.Taken = share(cpus, p.cpus)
 	return s, nil
+}
+
+// share returns how many of the CPUs that a server may use are free for it, and how many the generator
+// keeps busy. If it keeps all of them busy, they are the server's all the same.
+func share(cpus, generator []int) (free, taken int) {
+	if free = len(without(cpus, generator)); free == 0 {
+		return len(cpus), 0
+	}
+	return free, len(cpus) - free
 }
 
 // askFirst sends the requests before the run. status is server.status.

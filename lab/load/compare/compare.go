@@ -42,7 +42,7 @@ type Comparison struct {
 type Run struct {
 	File    string  `json:"file"`
 	URL     string  `json:"url"`
-	Valid   bool    `json:"valid"`
+	Valid   bool    `json:"valid"`   // and nothing disturbed it
 	Seconds float64 `json:"seconds"` // of the window
 	Slices  int     `json:"slices"`  // of the window, from which intervals are computed
 	Block   int     `json:"block"`   // slices that are resampled together

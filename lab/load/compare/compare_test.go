@@ -219,6 +219,10 @@ func TestNotes(t *testing.T) {
 	if err := c.Print(&text, screen.Screen{}); err != nil || !strings.HasPrefix(text.String(), "INVALID: run b: ") {
 		t.Errorf("%v, %s", err, text.String())
 	}
+	b.Valid, b.Partial, b.Gates[0].Disturbance = true, "", true
+	if c := Of(a, b); c.Valid() || c.Notes[0] != "DISTURBED: run b: the hypervisor took 9 % (gate steal)" {
+		t.Errorf("notes %q, valid %v", c.Notes, c.Valid())
+	}
 }
 
 func TestLimits(t *testing.T) {

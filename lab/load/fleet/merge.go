@@ -109,6 +109,8 @@ func addAnswers(sum, r *spec.Result) {
 // whether it is the first. The largest drift counts.
 func addGaps(sum, r *spec.Result, first bool) {
 	sum.Stalls = tally.MergeGaps(sum.Stalls, r.Stalls)
+	sum.Stalled.Times += r.Stalled.Times
+	sum.Stalled.Seconds += r.Stalled.Seconds
 	if sum.Silences = tally.CommonGaps(sum.Silences, r.Silences); first {
 		sum.Silences = r.Silences
 	}

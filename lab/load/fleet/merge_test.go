@@ -177,7 +177,8 @@ var notSums = map[string]float64{
 	".InFlight": 7,
 	".Drift":    4, ".Bodies.Min": 3, ".Bodies.Max": 4,
 	".Stalls.At": 3, ".Stalls.Seconds": 5, // any of 3 to 6 and 4 to 8
-	".Silences.At": 4, ".Silences.Seconds": 2, // both
+	".Stalled.Seconds": 7,
+	".Silences.At":     4, ".Silences.Seconds": 2, // both
 	".GeneratorCPU":   4,                                                // the whole time of one core, like both
 	".Listen.Silence": 4, ".Listen.Connect": 4, ".Listen.Each": 25. / 7, // of 3 and 4 subscribers
 	".ServerUser": 4, ".ServerSys": 4, ".ServerCPU": 4, // of the longer one

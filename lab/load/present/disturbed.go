@@ -11,9 +11,14 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Disturbed returns the gates that failed because the machine was disturbed. A disturbance makes
-// latencies longer and rates lower, and changes nothing else.
+// Disturbed returns the gates that failed because the machine was disturbed, or that do not say who
+// disturbed the run.
 func (d *Document) Disturbed() []results.Gate { return results.Disturbed(d.Gates) }
+
+// slows reports whether a gate failed because something took time from the run: that makes latencies
+// longer and rates lower, and changes nothing else. A trend of the rate may be the server's own, in
+// either direction.
+func slows(g results.Gate) bool { return !g.Passed && g.Disturbance && g.Name != "steady" }
 
 // Disturbance says in one sentence what disturbed a valid run, and what that does to its figures;
 // empty: nothing did.
@@ -26,11 +31,14 @@ func (d *Document) Disturbance() string {
 	for _, g := range gates {
 		texts = append(texts, report.Line(g.Text))
 	}
-	bounds := "p99 and the other latencies are upper bounds, and the rate is a lower bound"
-	if d.Open != nil || d.Stream != nil { // whose rate is the requested one, or the server's
-		bounds = "p99 and the other latencies are upper bounds"
+	text := strings.Join(texts, "; ")
+	switch {
+	case !slices.ContainsFunc(gates, slows):
+		return text
+	case d.Open != nil || d.Stream != nil: // whose rate is the requested one, or the server's
+		return text + ". So p99 and the other latencies are upper bounds"
 	}
-	return strings.Join(texts, "; ") + ". So " + bounds
+	return text + ". So p99 and the other latencies are upper bounds, and the rate is a lower bound"
 }
 
 // doubtThresholds marks the thresholds that a disturbance leaves open, when each has its outcome.
@@ -45,7 +53,7 @@ func (d *Document) doubtThresholds(thresholds []objective.Objective) {
 		}
 		var names []string
 		for _, g := range results.Spoilers(d.Gates, f) {
-			if g.Disturbance {
+			if slows(g) {
 				names = append(names, g.Name)
 			}
 		}
@@ -88,7 +96,7 @@ func (d *Document) noteSilences() {
 	}
 	text := "no answer " + strings.Join(parts, ", ")
 	if n := len(long) - most; n > 0 {
-		text += fmt.Sprintf(", and %d more times", n)
+		text += fmt.Sprintf(", and at least %d more times", n)
 	}
 	if d.Open == nil {
 		text += ": a closed loop sends nothing meanwhile, so that few latencies show it; an open loop (--rate) shows what users would see"

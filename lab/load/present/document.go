@@ -122,7 +122,8 @@ type Config struct {
 // Server holds the measurements of the server's processes in the window.
 type Server struct {
 	PIDs    []int           `json:"pids"`
-	CPUs    int             `json:"cpus"` // that the processes may use; 0 if unknown
+	CPUs    int             `json:"cpus"`                        // that the processes may use, without Taken; 0 if unknown
+	Taken   int             `json:"cpus_of_generator,omitempty"` // that they may use too, but the generator keeps busy
 	CPU     results.CPU     `json:"cpu"`
 	Memory  results.Memory  `json:"memory"`
 	Process results.Process `json:"process"`

@@ -30,7 +30,7 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	d.Gates = append([]results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio, r.Seconds)},
 		verdict.Foreign(d.Generator.ForeignRatio, r.Seconds, r.Open != nil)...)
-	d.Gates = append(d.Gates, verdict.Ran(r.Stalls))
+	d.Gates = append(d.Gates, verdict.Ran(r.Stalls, r.Stalled))
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, verdict.Errors(d.failures(), r.Errors))
 	}
@@ -73,12 +73,17 @@ func (d *Document) Failed() []results.Gate {
 
 // Believed reports whether the run is valid for a search for the highest rate. A server that
 // does not keep up fails the gates "achieved" and, through its connections, "send lag": that is
-// a valid result, unless the generator itself was late. Gates of these names are left out.
-func (d *Document) Believed(without ...string) (ok bool, why string) {
-	for _, g := range d.Failed() {
-		if slices.Contains(without, g.Name) {
-			continue
-		}
+// a valid result, unless the generator itself was late.
+func (d *Document) Believed() (ok bool, why string) { return d.believed(d.Failed()) }
+
+// BelievedDisturbed is Believed without the gates of disturbances. Those change rates and latencies,
+// and neither what a server does, nor the shares of its time, nor whether it holds.
+func (d *Document) BelievedDisturbed() (ok bool, why string) {
+	return d.believed(slices.DeleteFunc(d.Failed(), func(g results.Gate) bool { return g.Disturbance }))
+}
+
+func (d *Document) believed(failed []results.Gate) (ok bool, why string) {
+	for _, g := range failed {
 		switch g.Name {
 		case "errors", "achieved", "answers":
 			continue

@@ -92,3 +92,13 @@ func TestPointsWithRuntime(t *testing.T) {
 		t.Errorf("CSV:\n%s", b.String())
 	}
 }
+
+// TestServerSharesItsCPUs says of how many CPUs a server used some, and how many of them were the
+// generator's.
+func TestServerSharesItsCPUs(t *testing.T) {
+	d, r := closedRun(t)
+	d.Server.CPUs, d.Server.Taken = 1, 1
+	if text := summaryOf(t, fill(t, d, r, "")); !strings.Contains(text, "CPU 0.50 of 2 CPUs, 1 of them the generator's, 250 µs a request") {
+		t.Error(text)
+	}
+}

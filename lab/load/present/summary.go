@@ -224,7 +224,10 @@ func (s *summary) sides(d *Document) {
 		unit = "an event"
 	}
 	if v := d.Server; v != nil {
-		text := fmt.Sprintf("CPU %.2f of %s", v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs))
+		text := fmt.Sprintf("CPU %.2f of %s", v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs+v.Taken))
+		if v.Taken > 0 {
+			text += fmt.Sprintf(", %d of them the generator's", v.Taken)
+		}
 		if v.Gone() {
 			text += fmt.Sprintf("; peak RSS %s; ended during the run", report.Bytes(float64(v.Memory.RSSPeakBytes), " "))
 		} else {

@@ -9,6 +9,10 @@ const (
 
 	// longStall is that from which on a result names it: five ticks of the kernel's clock.
 	longStall = int64(50 * time.Millisecond)
+
+	// maxDeferred is how many stalls may put off a check for timeouts: a thread that stalls all the
+	// time finds them too.
+	maxDeferred = 3
 )
 
 // awake is called at every turn of the loop, and whenever arrivals may be sent. If the thread was
@@ -25,7 +29,10 @@ func (l *loop) awake(now int64) {
 	}
 	l.flight.Skip(now - from)
 	l.lastRight += now - from
-	l.nextScan = now + scanEvery // the answers that have arrived are read before any of them counts as missing
+	if l.deferred < maxDeferred { // the answers that have arrived are read before any of them counts as missing
+		l.deferred++
+		l.nextScan = max(l.nextScan, now+scanEvery)
+	}
 	if now-from >= longStall {
 		l.stalls.Add(from, now)
 	}

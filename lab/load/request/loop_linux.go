@@ -93,6 +93,7 @@ type loop struct {
 	held         int // established connections with conn.held
 	owed         int // requests, or batches, that wait for a connection or a stream: see hold
 	nextScan     int64
+	deferred     int   // stalls that put off the next scan
 	nextDial     int64 // when Spec.ConnectRate allows another connect
 	broken       error // why the loop cannot continue
 	refusedSince int64 // 0: the last connect succeeded
@@ -316,7 +317,7 @@ func (l *loop) upkeep(now int64) error {
 		}
 	}
 	if now >= l.nextScan {
-		l.nextScan = now + scanEvery
+		l.nextScan, l.deferred = now+scanEvery, 0
 		return l.scan(now)
 	}
 	return nil

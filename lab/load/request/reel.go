@@ -32,6 +32,15 @@ func newReel(depth int, first []byte, more ...[]byte) reel {
 	return r
 }
 
+// idempotent reports whether a method may be repeated (RFC 9110, section 9.2.2).
+func idempotent(method string) bool {
+	switch method {
+	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
+		return true
+	}
+	return false
+}
+
 // varied reports whether batches differ.
 func (r *reel) varied() bool { return r.count > 1 }
 

@@ -30,15 +30,6 @@ const (
 	attemptSecond
 )
 
-// idempotent reports whether a method may be repeated (RFC 9110, section 9.2.2).
-func idempotent(method string) bool {
-	switch method {
-	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
-		return true
-	}
-	return false
-}
-
 // owes reports whether requests wait for the next connection of this place, or for a stream.
 func (c *conn) owes() bool { return c.attempt == attemptHeld || c.mux != nil && c.mux.owed > 0 }
 

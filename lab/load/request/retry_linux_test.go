@@ -16,6 +16,8 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/spawn"
 )
 
 const lastAnswer = head200 + "Connection: close\r\nContent-Length: 5\r\n\r\nhello"
@@ -247,7 +249,13 @@ http {
 	var said strings.Builder
 	cmd := exec.Command(binary, "-e", "stderr", "-p", dir, "-c", file)
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
+	launcher := spawn.NewLauncher() // nginx ends with the process of the tests, too
+	t.Cleanup(launcher.Close)
+	cpus, err := probe.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := launcher.Start(cmd, cpus); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)

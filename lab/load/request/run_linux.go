@@ -146,7 +146,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	res.Held = c.held
 	c.answers.Result(res)
 	res.InFlight, res.InFlightMax = c.flight.Window()
-	res.Stalls, res.Silences = c.stalls.Result(), c.flight.Silences(now)
+	res.Stalls, res.Stalled, res.Silences = c.stalls.Result(), c.stalls.Sum(), c.flight.Silences(now)
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)

@@ -8,3 +8,9 @@ type Gap struct {
 
 // End returns the end of the gap, in seconds since the window began.
 func (g Gap) End() float64 { return g.At + g.Seconds }
+
+// GapSum counts gaps and adds them up.
+type GapSum struct {
+	Times   uint64  `json:"times"`
+	Seconds float64 `json:"seconds"`
+}

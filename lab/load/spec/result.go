@@ -32,6 +32,7 @@ type Result struct {
 	Cut           bool              `json:"cut,omitempty"`           // the window is shorter than requested: the run was cancelled, or given up
 	GaveUp        string            `json:"gave_up,omitempty"`       // why the run gave up; empty: it did not
 	Stalls        []Gap             `json:"stalls,omitempty"`        // the longest times, over 50 ms, in which the generator's thread did not run
+	Stalled       GapSum            `json:"stalled,omitzero"`        // of all of them; of several generators the sum of theirs
 	Silences      []Gap             `json:"silences,omitempty"`      // the longest times, over 100 ms, in which requests were in flight and none was answered or failed
 	Gone          []int             `json:"gone,omitempty"`          // ServerPIDs of processes that ended: their CPU time is counted until then
 

@@ -15,6 +15,7 @@ const maxGaps = 20
 type Gaps struct {
 	from, to int64 // the window
 	list     []spec.Gap
+	all      spec.GapSum
 }
 
 // NewGaps returns no gaps of a window.
@@ -26,7 +27,10 @@ func (g *Gaps) Add(from, to int64) {
 	if from >= to {
 		return
 	}
-	g.list = append(g.list, spec.Gap{At: float64(from-g.from) / 1e9, Seconds: float64(to-from) / 1e9})
+	seconds := float64(to-from) / 1e9
+	g.all.Times++
+	g.all.Seconds += seconds
+	g.list = append(g.list, spec.Gap{At: float64(from-g.from) / 1e9, Seconds: seconds})
 	if len(g.list) > maxGaps {
 		least := 0
 		for i := range g.list {
@@ -40,6 +44,9 @@ func (g *Gaps) Add(from, to int64) {
 
 // Result returns the longest gaps, in the order of time.
 func (g *Gaps) Result() []spec.Gap { return slices.Clone(g.list) }
+
+// Sum returns what all gaps add up to.
+func (g *Gaps) Sum() spec.GapSum { return g.all }
 
 // MergeGaps returns the times that are in any of the lists, each of one generator.
 func MergeGaps(lists ...[]spec.Gap) (all []spec.Gap) {

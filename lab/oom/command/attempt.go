@@ -11,7 +11,6 @@ import (
 	"github.com/redline-go/redline/lab/oom"
 	"github.com/redline-go/redline/lab/oom/group"
 	"github.com/redline-go/redline/lab/report"
-	"github.com/redline-go/redline/lab/results"
 )
 
 const (
@@ -134,11 +133,10 @@ func (v *verb) step(ctx context.Context, s *subject, m *monitor, runs *load.Runs
 // fill takes the figures of a run; window is when it began.
 func fill(step *oom.Step, doc *present.Document, window float64) {
 	// Whether a server holds does not depend on what disturbs the machine; when latency gives way does.
-	var without []string
-	for _, g := range results.Disturbed(doc.Gates) {
-		without, step.Disturbed = append(without, g.Name), append(step.Disturbed, g.Text)
+	for _, g := range doc.Disturbed() {
+		step.Disturbed = append(step.Disturbed, g.Text)
 	}
-	step.Valid, step.Why = doc.Believed(without...)
+	step.Valid, step.Why = doc.BelievedDisturbed()
 	step.Done, step.Errors = new(doc.RequestsPerSecond), new(doc.ErrorRatio)
 	step.P50, step.P99 = doc.Latency.P50, doc.Latency.P99
 	for _, p := range doc.Series {
