@@ -60,7 +60,7 @@ func ofGenerator(run *results.Run, w *workload, result *spec.Result) (gates []re
 	if w.stream {
 		return nil
 	}
-	gates = append(gates, verdict.Ran(result.Stalls))
+	gates = append(gates, verdict.Ran(result.Stalls, result.Stalled))
 	if run.Open == nil && !w.idle {
 		g := &run.Generator
 		busy := g.CPUUtilisation

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	pprofTimeout = 5 * time.Second // of one page
+	pprofTimeout = 15 * time.Second // of one page
 	varsEvery    = time.Second
 	heapEvery    = 5 * time.Second // heap?debug=1 is hundreds of stacks as text
 	indexLimit   = 1 << 20         // limit on a page, in bytes
