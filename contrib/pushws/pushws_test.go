@@ -351,7 +351,7 @@ func TestRefused(t *testing.T) {
 		}
 		as := http.Header{"Authorization": {"me"}}
 		gone(t, hub, 1)
-		if status, _, _ := pushtest.Refused(t, "HEAD", at+"?topic=a/1", as); status != 200 {
+		if status, _, _ := pushtest.Refused(t, "HEAD", at+"?topic=a/1", as); status != 503 { // it is counted
 			t.Errorf("HEAD: %d", status)
 		}
 	})
