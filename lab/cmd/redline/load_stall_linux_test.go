@@ -92,7 +92,7 @@ func TestLoadServerStalls(t *testing.T) {
 			stall.Unlock()
 		}
 		stall.RLock()
-		stall.RUnlock()
+		defer stall.RUnlock()
 		hello(w, r, n)
 	})
 	_, out, said := loadOf(t, t.Context(), "-c", "4", "-d", "3s", "--warmup", "0", "--json", "-", url)

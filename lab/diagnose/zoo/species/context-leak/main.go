@@ -21,6 +21,7 @@ type desk struct {
 type note struct {
 	number int64
 	text   [2048]byte
+	stop   context.CancelFunc // ends the printing
 }
 
 func (d *desk) print(ctx context.Context, n *note) int {

@@ -9,9 +9,6 @@ type noteKey struct{}
 // within prints a note while the desk is open.
 func (d *desk) within(n *note) int {
 	ctx, stop := context.WithCancel(context.WithValue(d.open, noteKey{}, n))
-	length := d.print(ctx, n)
-	if length == 0 {
-		stop()
-	}
-	return length
+	n.stop = stop
+	return d.print(ctx, n)
 }

@@ -9,6 +9,7 @@ type noteKey struct{}
 // within prints a note while the desk is open.
 func (d *desk) within(n *note) int {
 	ctx, stop := context.WithCancel(context.WithValue(d.open, noteKey{}, n))
-	defer stop()
+	n.stop = stop
+	defer n.stop()
 	return d.print(ctx, n)
 }
