@@ -279,6 +279,7 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler redline.HandlerFunc
 		client  func(c *client, path string)
+		but     []redline.Transport
 	}{
 		"body": {func(c *redline.Ctx) {
 			body, err := c.ReadBody(100)
@@ -293,7 +294,7 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 			if _, body := c.answer(); body != "slow" {
 				c.t.Errorf("body %q", body)
 			}
-		}},
+		}, nil},
 		"response": {func(c *redline.Ctx) {
 			for range 8 {
 				if _, err := c.Write(big); err != nil {
@@ -306,7 +307,7 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 			if _, body := c.answer(); len(body) != 8*len(big) {
 				c.t.Errorf("%d bytes", len(body))
 			}
-		}},
+		}, []redline.Transport{overTLS}}, // to encrypt that much does hold a loop
 		"hijack": {func(c *redline.Ctx) {
 			nc, err := c.Hijack()
 			if err != nil {
@@ -319,13 +320,9 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 			if b, err := io.ReadAll(c.r); err != nil || string(b) != "hijacked" {
 				c.t.Errorf("%q, %v", b, err)
 			}
-		}},
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var but []redline.Transport
-			if name == "response" {
-				but = append(but, overTLS) // to encrypt that much does hold a loop
-			}
 			onEach(t, func(t *testing.T, transport redline.Transport) {
 				const routes = 200
 				router := redline.NewRouter()
@@ -343,7 +340,7 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 					}
 				}
 				t.Errorf("each wait was counted as a takeover: %+v", r.Stats().Routes)
-			}, but...)
+			}, c.but...)
 		})
 	}
 }
