@@ -90,6 +90,7 @@ unit:
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@[ "$$(uname)" != Linux ] || tools/need strace strace
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
+	@[ "$$(uname)" != Linux ] || tools/need nginx nginx
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
 	@tools/need $(CHROMIUM) chromium
 	@CHROMIUM=$$(command -v $(CHROMIUM)) go test $(TESTFLAGS) -skip '$(RACED)' $(PLAIN)
@@ -98,6 +99,7 @@ unit:
 race:
 	@$(call say,tests with the race detector)
 	@tools/need gcc gcc libc6-dev
+	@[ "$$(uname)" != Linux ] || tools/need nginx nginx
 	@CGO_ENABLED=1 go test -race $(TESTFLAGS) $(RACE)
 
 chaos:

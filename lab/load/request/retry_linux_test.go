@@ -184,7 +184,7 @@ func TestQuotaSentAgain(t *testing.T) {
 func TestNginxEndsConnections(t *testing.T) {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("nginx is not installed")
+		t.Skip("nginx is not installed; make unit and make race install it")
 	}
 	addr := nginx(t, binary)
 	for name, change := range map[string]func(*spec.Spec){
@@ -220,14 +220,11 @@ func nginx(t *testing.T, binary string) (addrs [2]string) {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range addrs {
-		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		addr, err := spawn.FreeAddress()
 		if err != nil {
 			t.Fatal(err)
 		}
-		addrs[i] = ln.Addr().String()
-		if err := ln.Close(); err != nil {
-			t.Fatal(err)
-		}
+		addrs[i] = addr.String()
 	}
 	temporary := ""
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
@@ -273,7 +270,7 @@ http {
 		select {
 		case err := <-ended:
 			ended <- err
-			t.Skipf("nginx does not run: %v\n%s", err, said.String())
+			t.Fatalf("nginx does not run: %v\n%s", err, said.String())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
