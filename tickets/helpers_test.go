@@ -8,6 +8,8 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -71,6 +73,16 @@ func sockets(t testing.TB) (a, b net.Conn) {
 // both sides resumed a session.
 func connect(t testing.TB, server, client *tls.Config) (resumed bool) {
 	t.Helper()
+	resumed, serverErr, clientErr := try(t, server, client)
+	if err := errors.Join(serverErr, clientErr); err != nil {
+		t.Fatal(err)
+	}
+	return resumed
+}
+
+// try is connect for connections that may fail: it returns what each side gets of it.
+func try(t testing.TB, server, client *tls.Config) (resumed bool, serverErr, clientErr error) {
+	t.Helper()
 	a, b := sockets(t)
 	defer a.Close()
 	defer b.Close()
@@ -78,19 +90,20 @@ func connect(t testing.TB, server, client *tls.Config) (resumed bool) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.Write([]byte("x"))
+		if err != nil {
+			a.Close()
+		}
 		done <- err
 	}()
-	if _, err := c.Read(make([]byte, 1)); err != nil {
+	if _, clientErr = io.ReadFull(c, make([]byte, 1)); clientErr != nil {
 		b.Close()
-		t.Fatalf("client: %v; server: %v", err, <-done)
 	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if s.ConnectionState().DidResume != c.ConnectionState().DidResume {
+	serverErr = <-done
+	resumed = s.ConnectionState().DidResume
+	if serverErr == nil && clientErr == nil && resumed != c.ConnectionState().DidResume {
 		t.Fatal("client and server disagree about resumption")
 	}
-	return c.ConnectionState().DidResume
+	return resumed, serverErr, clientErr
 }
 
 // keys makes keys until the test ends.

@@ -4,30 +4,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"slices"
 	"testing"
 )
-
-// try makes a connection as connect does, and returns what each side gets of it.
-func try(t *testing.T, server, client *tls.Config) (resumed bool, serverErr, clientErr error) {
-	t.Helper()
-	a, b := sockets(t)
-	defer a.Close()
-	defer b.Close()
-	s, c := tls.Server(a, server), tls.Client(b, client)
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Write([]byte("x"))
-		if err != nil {
-			a.Close()
-		}
-		done <- err
-	}()
-	_, clientErr = io.ReadFull(c, make([]byte, 1))
-	serverErr = <-done
-	return s.ConnectionState().DidResume, serverErr, clientErr
-}
 
 // TestVerifyCalls wants the functions that verify clients to be called as crypto/tls calls them with
 // tickets of its own, and a client that is revoked meanwhile to be refused, though it resumes.
