@@ -35,9 +35,15 @@ func (c *conn) Close(how transport.Closing) {
 // quit is the end of sending, and of reading for the session. c.mu is held.
 func (c *conn) quit() {
 	c.now = true
+	c.waste()
+	c.change.Broadcast()
+}
+
+// waste drops the output that the writer does not have. c.mu is held.
+func (c *conn) waste() {
+	c.wasted = c.wasted || c.unsent > c.inflight
 	c.out.Release()
 	c.unsent = 0
-	c.change.Broadcast()
 }
 
 // breakOff ends the connection for its session; the peer gets what the kernel has. Only a

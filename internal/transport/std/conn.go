@@ -35,7 +35,9 @@ type conn struct {
 	arrived  []byte // read, not yet fed
 	readErr  error  // no more input will arrive
 	out      buf.Queue
-	unsent   int // bytes in out, and bytes taken from it but not written
+	unsent   int  // bytes in out, and bytes taken from it but not written
+	inflight int  // those of unsent that the writer has
+	wasted   bool // output was dropped
 	writeErr error
 	deadline timeout // of SetTimeout
 	roomBy   timeout // of SetWriteTimeout
@@ -200,15 +202,15 @@ func (c *conn) Unread(p []byte) { c.gaveUp = append(c.gaveUp, p...) }
 func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for {
+	for waited := false; ; waited = true {
 		c.send(out)
 		switch {
 		case c.now && c.writing:
 			// The caller may reuse the memory that out refers to when this returns: the
 			// writer may still use it, though not for long, because its connection is
 			// closed.
-		case c.writeErr != nil || c.now:
-			return transport.ErrLost
+		case c.wasted, !waited && (c.writeErr != nil || c.now):
+			return transport.ErrLost // not if all was written before the end, which came while it waited
 		case c.unsent <= most:
 			return nil
 		case c.roomBy.over():
@@ -220,10 +222,12 @@ func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 
 // send gives the content of out to the writer. c.mu is held.
 func (c *conn) send(out *buf.Queue) {
+	if out.Len() == 0 {
+		return
+	}
 	if c.writeErr != nil || c.now {
 		out.Reset()
-	}
-	if out.Len() == 0 {
+		c.wasted = true
 		return
 	}
 	c.unsent += out.Len()

@@ -80,3 +80,72 @@ func TestFlushEndsWithWriter(t *testing.T) {
 		})
 	}
 }
+
+// A patient connection returns from a Write when it may.
+type patient struct {
+	over
+	written chan struct{}
+	may     chan struct{}
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	n, err := p.over.Write(b)
+	close(p.written)
+	<-p.may
+	return n, err
+}
+
+// shared is a session that answers with a lock that it shares with others.
+type shared struct {
+	echo
+	c    transport.Conn
+	mu   *sync.Mutex
+	done chan error
+}
+
+func (s *shared) Feed(in []byte, out *buf.Queue) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Ref([]byte("all of it"))
+	s.done <- s.c.Flush(out, 0, s.mu)
+	return len(in), nil
+}
+
+// TestFlushBeforeEnd ends a connection when the kernel has all that was written, before
+// Flush, which waits for that, runs again: nothing was lost, whether the writer knows it
+// already or not.
+func TestFlushBeforeEnd(t *testing.T) {
+	for _, how := range []transport.Closing{transport.Reset, transport.Abrupt} {
+		for _, known := range []bool{true, false} {
+			written, may := make(chan struct{}), make(chan struct{})
+			l := listenForeign(t, func(nc net.Conn) net.Conn {
+				return &patient{over{nc}, written, may}
+			})
+			var mu sync.Mutex
+			done, closed := make(chan error, 1), make(chan error, 1)
+			conns := make(chan transport.Conn, 1)
+			serve(t, l, transport.Config{NewSession: func(c transport.Conn) transport.Session {
+				conns <- c
+				return &shared{echo{closed}, c, &mu, done}
+			}})
+			dial(t, l, "go")
+			<-written
+			c := <-conns
+			mu.Lock() // Flush waits, for the writer and then for this
+			if known {
+				close(may)
+				for c.Pending() > 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			c.Close(how)
+			mu.Unlock()
+			if !known {
+				close(may)
+			}
+			if err := await(t, done, "Flush returns"); err != nil {
+				t.Errorf("closing %v, known %v: Flush returns %v", how, known, err)
+			}
+		}
+	}
+}

@@ -62,8 +62,7 @@ func lostBy(err error) error {
 // held.
 func (c *conn) failWrite(err error) {
 	c.writeErr = err
-	c.out.Release()
-	c.unsent = 0
+	c.waste()
 	if c.busy {
 		c.tellLost(transport.ErrLost)
 	}
@@ -76,6 +75,7 @@ func (c *conn) write() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer func() {
+		c.wasted = c.wasted || q.Len() > 0
 		q.Release()
 		c.writing = false
 		c.change.Broadcast()
@@ -83,10 +83,12 @@ func (c *conn) write() {
 	for c.out.Len() > 0 && !c.now && c.writeErr == nil {
 		q.Take(&c.out)
 		for q.Len() > 0 {
+			c.inflight = q.Len()
 			c.mu.Unlock()
 			n, err := c.writeSome(&q)
 			c.t.bytesOut.Add(uint64(n))
 			c.mu.Lock()
+			c.inflight = q.Len()
 			if c.now || c.writeErr != nil {
 				return
 			}
