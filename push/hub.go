@@ -52,6 +52,7 @@ type Hub struct {
 	timer      *time.Timer
 
 	limits  limits
+	pages   pages
 	cluster cluster
 }
 
