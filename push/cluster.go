@@ -91,6 +91,7 @@ func (h *Hub) startCluster() {
 	}
 	if h.o.Registry != nil {
 		c.work.Go(h.register)
+		h.startPresence()
 	}
 }
 

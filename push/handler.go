@@ -205,6 +205,8 @@ func (h *Handler) wishes(a *ask) (w wish, refused *refusal) {
 	switch {
 	case errors.Is(err, errParameters):
 		return w, &refusal{http.StatusBadRequest, "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
+	case errors.Is(err, errPresence):
+		return w, &refusal{http.StatusBadRequest, err.Error()}
 	case err != nil:
 		return w, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
 	}
@@ -214,6 +216,7 @@ func (h *Handler) wishes(a *ask) (w wish, refused *refusal) {
 // permit finds out who asks, and what of it may be had.
 func (h *Handler) permit(a *ask, w *wish) (j *joining, refused *refusal) {
 	j = &a.joining
+	j.presence = w.presence
 	var err error
 	var r *http.Request
 	if h.authorize != nil || h.User != nil || h.Until != nil || h.Address != nil {

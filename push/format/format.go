@@ -21,6 +21,9 @@ const (
 	TypeStart      = "hub:start" // where the stream begins: formats without a place for it send it as a message
 	TypeGap        = "hub:gap"
 	TypeBye        = "hub:bye"
+	TypeHere       = "hub:here" // who is present, as an event without an ID
+	TypeJoin       = "hub:join" // who has come
+	TypeLeave      = "hub:leave"
 )
 
 // A Gap tells a client that events are missing between two places of its stream. Those that

@@ -1,0 +1,489 @@
+package push
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/push/format"
+	"github.com/redline-go/redline/push/topic"
+)
+
+// presence tells those who ask for it who comes to a topic and leaves it, of the topics of rules with
+// Presence. However many come and go, it tells a topic's watchers once a round.
+//
+//	subscribers of this node ─┐
+//	                          ├─▶ gatherings ── round ──▶ news of watchers ──▶ their turns
+//	changes of other nodes ───┘
+//
+// The order of locks is hub, shard, presence.
+type presence struct {
+	hub    *Hub
+	on     bool // some rule has Presence
+	shared bool // other nodes are asked, see survey
+
+	telling    sync.Mutex // one tells at a time, in order; before all other locks
+	mu         sync.Mutex
+	gatherings map[string]*gathering
+	names      topic.Tree[gathering] // those that are no patterns
+	watchers   topic.Tree[audience]
+	changed    map[*gathering]struct{}
+	rounds     uint64
+	next       int64 // when the next round may be, on the hub's clock
+
+	unknown map[*gathering]struct{} // to be asked for
+	ask     chan struct{}           // of capacity 1: there are some
+}
+
+// A gathering is who listens to one topic, or has one pattern.
+type gathering struct {
+	filter  string
+	members map[string]attendee // by Member.ID
+	users   map[string]*guest
+	news    map[string]struct{} // users whose guest may have changed
+	shown   int                 // users whom the watchers know
+	known   bool                // the other nodes were asked
+	during  map[string]struct{} // members that have changed while the other nodes are asked
+	told    *message            // says who is here; nil if it would say something else now
+}
+
+type attendee struct{ user, node string }
+
+// A guest is a user in a gathering, with any number of members.
+type guest struct {
+	n     int
+	shown bool  // the watchers know of it
+	left  int64 // when the last member left, on the hub's clock
+}
+
+// An audience is who watches one topic or pattern.
+type audience struct{ subs map[*subscriber]struct{} }
+
+const (
+	// presenceEvery is the time between two rounds.
+	presenceEvery = time.Second
+	// namedUsers and namedBytes are how many users one event names.
+	namedUsers = 100
+	namedBytes = 8 << 10
+	// mostNews is how many events of presence wait for a subscriber: instead of more, it is told who
+	// is there when it has time. mostGatherings is of how many topics of a pattern that is, found among
+	// gatheringNodes nodes of the tree.
+	mostNews       = 4
+	mostGatherings = 64
+	gatheringNodes = 256
+	// gatheringBytes and attendeeBytes are what a gathering and a member of it count for, beyond their texts.
+	gatheringBytes = 1 << 10
+	attendeeBytes  = 256
+)
+
+func (p *presence) init(h *Hub) {
+	p.hub = h
+	p.on = slices.ContainsFunc(h.o.Rules, func(r Rule) bool { return r.Presence })
+	p.gatherings, p.changed, p.unknown = map[string]*gathering{}, map[*gathering]struct{}{}, map[*gathering]struct{}{}
+	p.ask = make(chan struct{}, 1)
+}
+
+// shows reports whether it is told who has a topic or pattern: the first rule that selects all of it
+// says so.
+func (p *presence) shows(filter string) bool {
+	if !p.on {
+		return false
+	}
+	for i := range p.hub.o.Rules {
+		if r := &p.hub.o.Rules[i]; r.Pattern == filter || topic.Covers(r.Pattern, filter) {
+			return r.Presence
+		}
+	}
+	return false
+}
+
+// watch is what a subscriber that asks for presence has yet to be told.
+type watch struct {
+	filters []string
+	news    []*message
+	fresh   bool   // it has to be told who is there
+	rounds  uint64 // it knows what was told until then
+}
+
+// follow has a subscriber be told of the gatherings that its filters select.
+func (p *presence) follow(s *subscriber, filters []string) {
+	w := &watch{fresh: true}
+	for _, f := range filters {
+		if topic.IsPattern(f) && p.on || p.shows(f) {
+			w.filters = append(w.filters, f)
+		}
+	}
+	if len(w.filters) == 0 {
+		return
+	}
+	s.needs().watch = w
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range w.filters {
+		a := p.watchers.Get(f)
+		if a == nil {
+			a = &audience{subs: map[*subscriber]struct{}{}}
+			p.watchers.Put(f, a)
+		}
+		a.subs[s] = struct{}{}
+		if p.shows(f) {
+			p.gathering(f) // so that it is told who is there, be it nobody
+		}
+	}
+}
+
+// unfollow is the reverse of follow.
+func (p *presence) unfollow(s *subscriber, w *watch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range w.filters {
+		if a := p.watchers.Get(f); a != nil {
+			if delete(a.subs, s); len(a.subs) == 0 {
+				p.watchers.Delete(f)
+			}
+		}
+		if c := p.gatherings[f]; c != nil {
+			p.tidy(c)
+		}
+	}
+}
+
+// gathering returns the gathering of a topic or pattern, which it makes if there is none.
+func (p *presence) gathering(filter string) *gathering {
+	c := p.gatherings[filter]
+	if c != nil {
+		return c
+	}
+	c = &gathering{filter: strings.Clone(filter), members: map[string]attendee{}, users: map[string]*guest{}, news: map[string]struct{}{}, known: !p.shared}
+	p.gatherings[c.filter] = c
+	p.hub.bytes.Add(int64(gatheringBytes + len(filter)))
+	if !topic.IsPattern(filter) {
+		p.names.Put(c.filter, c)
+	}
+	if p.shared {
+		p.inquire(c)
+	}
+	return c
+}
+
+// tidy forgets a gathering that has nobody, and that nobody watches.
+func (p *presence) tidy(c *gathering) {
+	if len(c.members)+len(c.users) > 0 || p.watchers.Get(c.filter) != nil || p.gatherings[c.filter] != c {
+		return
+	}
+	delete(p.gatherings, c.filter)
+	delete(p.changed, c)
+	delete(p.unknown, c)
+	if !topic.IsPattern(c.filter) {
+		p.names.Delete(c.filter)
+	}
+	p.hub.bytes.Add(-int64(gatheringBytes + len(c.filter)))
+	c.stale()
+}
+
+// stale notes that what was told last is not so any more.
+func (c *gathering) stale() {
+	if c.told != nil {
+		c.told.release()
+		c.told = nil
+	}
+}
+
+// join notes a member of some node. One without a user is nobody. It takes the lock.
+func (p *presence) join(m *Member, node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range m.Filters {
+		if m.User != "" && p.shows(f) {
+			p.enter(p.gathering(f), m, node)
+		}
+	}
+}
+
+// leave is the reverse of join.
+func (p *presence) leave(m *Member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range m.Filters {
+		if c := p.gatherings[f]; c != nil {
+			p.exit(c, m.ID)
+		}
+	}
+}
+
+func (p *presence) enter(c *gathering, m *Member, node string) {
+	c.touch(m.ID)
+	if _, had := c.members[m.ID]; had {
+		return
+	}
+	c.members[m.ID] = attendee{m.User, node}
+	p.hub.bytes.Add(int64(attendeeBytes + len(m.ID) + len(m.User)))
+	g := c.users[m.User]
+	if g == nil {
+		g = new(guest)
+		c.users[m.User] = g
+	}
+	if g.n++; g.n == 1 {
+		p.change(c, m.User)
+	}
+}
+
+// touch notes that what the registry says of a member may be older than what is known.
+func (c *gathering) touch(id string) {
+	if c.during != nil {
+		c.during[id] = struct{}{}
+	}
+}
+
+func (p *presence) exit(c *gathering, id string) {
+	c.touch(id)
+	a, had := c.members[id]
+	if !had {
+		return
+	}
+	delete(c.members, id)
+	p.hub.bytes.Add(-int64(attendeeBytes + len(id) + len(a.user)))
+	if g := c.users[a.user]; g != nil {
+		if g.n--; g.n == 0 {
+			g.left = p.hub.now()
+			p.change(c, a.user)
+		}
+	}
+}
+
+func (p *presence) change(c *gathering, user string) {
+	c.news[user] = struct{}{}
+	p.changed[c] = struct{}{}
+}
+
+// pending reports whether there is something to tell later.
+func (p *presence) pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.changed) > 0
+}
+
+// A telling is an event of presence, and who gets it.
+type telling struct {
+	m    *message
+	subs map[*subscriber]struct{}
+}
+
+// round tells the watchers what has changed since the last one, if that was long enough ago.
+func (p *presence) round() {
+	if !p.on {
+		return
+	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.mu.Lock()
+	now := p.hub.now()
+	if now < p.next || len(p.changed) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	p.next = now + int64(presenceEvery)
+	p.rounds++
+	rounds := p.rounds
+	var all []telling
+	for c := range p.changed {
+		if c.known {
+			all = p.settle(all, c, now)
+		}
+	}
+	p.mu.Unlock()
+	p.tell(all, rounds)
+}
+
+// settle appends what has changed in a gathering. Who has left stays for Options.PresenceGrace.
+func (p *presence) settle(all []telling, c *gathering, now int64) []telling {
+	var joined, left []string
+	for user := range c.news {
+		g := c.users[user]
+		switch {
+		case g.n > 0:
+			if !g.shown {
+				g.shown = true
+				joined = append(joined, user)
+			}
+		case g.shown && now-g.left < int64(p.hub.o.PresenceGrace):
+			continue
+		default:
+			if g.shown {
+				left = append(left, user)
+			}
+			delete(c.users, user)
+		}
+		delete(c.news, user)
+	}
+	if len(c.news) == 0 {
+		delete(p.changed, c)
+	}
+	if len(joined)+len(left) > 0 {
+		c.stale()
+		if subs := p.audience(c); len(subs) > 0 {
+			for _, of := range []struct {
+				typ   string
+				users []string
+				d     int
+			}{{format.TypeJoin, joined, len(joined)}, {format.TypeLeave, left, -len(left)}} {
+				if c.shown += of.d; len(of.users) > 0 {
+					all = append(all, telling{p.hub.told(c, of.typ, of.users, len(of.users)), subs})
+				}
+			}
+		} else {
+			c.shown += len(joined) - len(left)
+		}
+	}
+	p.tidy(c)
+	return all
+}
+
+// audience returns who watches a gathering.
+func (p *presence) audience(c *gathering) map[*subscriber]struct{} {
+	subs := map[*subscriber]struct{}{}
+	if topic.IsPattern(c.filter) {
+		if a := p.watchers.Get(c.filter); a != nil {
+			maps.Copy(subs, a.subs)
+		}
+		return subs
+	}
+	for _, a := range p.watchers.Match(nil, c.filter) {
+		maps.Copy(subs, a.subs)
+	}
+	return subs
+}
+
+// told makes an event of presence, which has no place in the order, and no ID. It names some of the
+// users.
+func (h *Hub) told(c *gathering, typ string, users []string, total int) *message {
+	slices.Sort(users)
+	var data struct {
+		Users []string `json:"users"`
+		More  int      `json:"more,omitempty"`
+		Here  int      `json:"here"`
+	}
+	data.Users, data.Here = []string{}, c.shown
+	size := 0
+	for _, u := range users {
+		if size += len(u); len(data.Users) == namedUsers || size > namedBytes {
+			break
+		}
+		data.Users = append(data.Users, u)
+	}
+	data.More = total - len(data.Users)
+	text, _ := json.Marshal(&data) // text always can be
+	m := h.newMessage(&Event{Topic: c.filter, Type: typ, Data: text})
+	m.seq = unplaced
+	return m
+}
+
+// here returns an event that says who is in a gathering, with a reference for the caller.
+func (p *presence) here(c *gathering) *message {
+	if c.told == nil {
+		var users []string
+		for user, g := range c.users {
+			if g.shown {
+				if users = append(users, user); len(users) > namedUsers {
+					break
+				}
+			}
+		}
+		c.told = p.hub.told(c, format.TypeHere, users, c.shown)
+	}
+	c.told.hold()
+	return c.told
+}
+
+// tell gives events to those who get them, and gives the events up. It takes the locks of shards.
+func (p *presence) tell(all []telling, rounds uint64) {
+	for _, t := range all {
+		for s := range t.subs {
+			s.shard.mu.Lock()
+			s.note(t.m, rounds)
+			s.shard.mu.Unlock()
+		}
+		t.m.release()
+	}
+}
+
+// note keeps an event of presence for the next turn of a subscriber. One that is behind keeps none, and
+// is told who is there when it has caught up. The shard's lock is held.
+func (s *subscriber) note(m *message, rounds uint64) {
+	if s.at < 0 || s.bye != 0 {
+		return
+	}
+	w := s.rare.watch
+	switch {
+	case w.fresh || rounds <= w.rounds: // what it is told then is later than this
+	case s.level > 0 || len(w.news) >= mostNews:
+		w.drop()
+		w.fresh = true
+	default:
+		m.hold()
+		w.news = append(w.news, m)
+	}
+	s.sink.wake()
+}
+
+// drop forgets what waits.
+func (w *watch) drop() {
+	for _, m := range w.news {
+		m.release()
+	}
+	w.news = nil
+}
+
+// dropNews forgets what waits for a subscriber that leaves.
+func (s *subscriber) dropNews() {
+	if s.rare != nil && s.rare.watch != nil {
+		s.rare.watch.drop()
+	}
+}
+
+// inform adds the news of presence to a turn, and reports whether there are more. The shard's lock is
+// held.
+func (s *subscriber) inform(t *turn) (more bool) {
+	if s.rare == nil || s.rare.watch == nil || s.bye != 0 {
+		return false
+	}
+	w := s.rare.watch
+	if w.fresh {
+		w.drop()
+		w.fresh = false
+		w.news, w.rounds = s.shard.hub.presence.present(w)
+	}
+	room := turnBytes
+	for len(w.news) > 0 && room > 0 {
+		f := w.news[0].frame(s.encoding)
+		t.frames = append(t.frames, f) // with the reference of the news
+		room -= len(f.bytes())
+		w.news = w.news[1:]
+	}
+	return len(w.news) > 0
+}
+
+// present returns who is where, of what a watcher asks for, and up to which round that is.
+func (p *presence) present(w *watch) (news []*message, rounds uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen := map[*gathering]bool{}
+	add := func(c *gathering) {
+		if c != nil && c.known && !seen[c] && len(news) < mostGatherings {
+			seen[c] = true
+			news = append(news, p.here(c))
+		}
+	}
+	for _, f := range w.filters {
+		if add(p.gatherings[f]); topic.IsPattern(f) {
+			found, _ := p.names.Some(nil, f, gatheringNodes)
+			for _, c := range found {
+				add(c)
+			}
+		}
+	}
+	return news, p.rounds
+}
