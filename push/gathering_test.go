@@ -100,7 +100,7 @@ func presenceHub(t *testing.T) *Hub {
 // TestPresenceStorm has 10,000 users come while all of them watch, and go: each is told at most twice a
 // round, of a hundred names, and not 10,000 times.
 func TestPresenceStorm(t *testing.T) {
-	const users, readers, steps = 10_000, 50, 20
+	const users, readers, steps = 10_000, 50, 10
 	h := presenceHub(t)
 	before := h.bytes.Load()
 	first := gather(t, h, "first", readers)

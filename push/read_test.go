@@ -62,7 +62,7 @@ func testRead(t *testing.T, hub *push.Hub) {
 	}
 	all := map[string][]string{}
 	var order [][2]string
-	for i := range 300 {
+	for i := range 120 {
 		e := [2]string{topics[i*i%len(topics)], fmt.Sprint(i)}
 		pushtest.Publish(t, hub, e[0], e[1])
 		order = append(order, e)
