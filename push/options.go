@@ -116,7 +116,7 @@ type Rule struct {
 	// the names of users, see Handler.User, that others may then see who may listen to the same
 	// topic. A user with several subscriptions comes once, and leaves with the last one. Who listens
 	// to a pattern is seen by those with the same pattern, if the rule selects all that it does.
-	// With a Registry that is a [Watcher] it is all nodes that are told of, else this one. Default:
+	// With a Registry that is a [Watcher] the users are those of all nodes, else of this one. Default:
 	// nobody is told.
 	Presence bool
 }

@@ -134,8 +134,8 @@ func testPresence(t *testing.T, serve pushtest.Serve, format string) {
 	}
 }
 
-// TestPresencePatterns wants a pattern's subscribers to be told of its topics, and who has the pattern by
-// those who have it too; nobody is told of topics without the rule, or of those that it may not read.
+// TestPresencePatterns wants a pattern's subscribers to hear who is in its topics, and those with the same
+// pattern who has it; nobody hears from topics without the rule, or from those that it may not read.
 func TestPresencePatterns(t *testing.T) {
 	t.Parallel()
 	hub := pushtest.Hub(t, push.Options{Rules: rooms, PresenceGrace: -1})
@@ -194,7 +194,7 @@ func TestPresenceGrace(t *testing.T) {
 	}
 }
 
-// TestPresenceCluster wants the users of all nodes to be told of, also those who were there before a node
+// TestPresenceCluster wants the users of all nodes to be named, also those who were there before a node
 // began, and those of a node that is lost to leave.
 func TestPresenceCluster(t *testing.T) {
 	t.Parallel()

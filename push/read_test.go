@@ -305,6 +305,19 @@ func testHistory(t *testing.T, serve pushtest.Serve) {
 	if status, _, got = get("OPTIONS", "", ann); status != 204 || got.Get("Access-Control-Allow-Methods") == "" {
 		t.Errorf("OPTIONS: %d %v", status, got)
 	}
+	testHistoryRefused(t, get)
+	if n := hub.Stats(); n.Subscribers != 0 || n.Delivered != 0 {
+		t.Errorf("a page counts as a subscriber: %+v", n)
+	}
+	_ = hub.Close()
+	if status, _, got := get("GET", "topic=a/1", ann); status != 503 || got.Get("Retry-After") == "" {
+		t.Errorf("closed: %d %v", status, got)
+	}
+}
+
+// testHistoryRefused asks for pages that there are not, or not for those who ask.
+func testHistoryRefused(t *testing.T, get func(method, query string, header http.Header) (int, string, http.Header)) {
+	t.Helper()
 	for _, c := range []struct {
 		method, query, user string
 		status              int
@@ -326,12 +339,5 @@ func testHistory(t *testing.T, serve pushtest.Serve) {
 		if status != c.status || got.Get("Cache-Control") != "no-store" || strings.Contains(text, "secret") {
 			t.Errorf("%s ?%s as %q: %d %q, want %d", c.method, c.query, c.user, status, text, c.status)
 		}
-	}
-	if n := hub.Stats(); n.Subscribers != 0 || n.Delivered != 0 {
-		t.Errorf("a page counts as a subscriber: %+v", n)
-	}
-	_ = hub.Close()
-	if status, _, got := get("GET", "topic=a/1", ann); status != 503 || got.Get("Retry-After") == "" {
-		t.Errorf("closed: %d %v", status, got)
 	}
 }
