@@ -9,10 +9,11 @@ import (
 	"github.com/redline-go/redline/push/topic"
 )
 
-// A telling is an event of presence, and who gets it.
+// A telling is what the watchers of a topic are told at a time.
 type telling struct {
-	m    *message
-	subs map[*subscriber]struct{}
+	events []*message
+	subs   []*subscriber
+	number uint64 // see presence.tellings
 }
 
 // round tells the watchers what has changed since the last one, if that was long enough ago.
@@ -29,20 +30,22 @@ func (p *presence) round() {
 		return
 	}
 	p.next = now + int64(presenceEvery)
-	p.rounds++
-	rounds := p.rounds
-	var all []telling
-	for c := range p.changed {
-		if c.known {
-			all = p.settle(all, c, now)
-		}
-	}
+	changed := slices.Collect(maps.Keys(p.changed))
 	p.mu.Unlock()
-	p.tell(all, rounds)
+	for n := 0; len(changed) > 0 && n < roundTells; changed = changed[1:] {
+		p.mu.Lock()
+		t := p.settle(changed[0], now)
+		p.mu.Unlock()
+		p.tell(&t)
+		n += len(t.events)*len(t.subs) + 1
+	}
 }
 
-// settle appends what has changed in a gathering. Who has left stays for Options.PresenceGrace.
-func (p *presence) settle(all []telling, c *gathering, now int64) []telling {
+// settle returns what has changed in a gathering. Who has left stays for Options.PresenceGrace.
+func (p *presence) settle(c *gathering, now int64) (t telling) {
+	if _, changed := p.changed[c]; !changed || !c.known {
+		return t
+	}
 	var joined, left []string
 	for user := range c.news {
 		g := c.users[user]
@@ -59,6 +62,7 @@ func (p *presence) settle(all []telling, c *gathering, now int64) []telling {
 				left = append(left, user)
 			}
 			delete(c.users, user)
+			p.hub.bytes.Add(-int64(guestBytes + len(user)))
 		}
 		delete(c.news, user)
 	}
@@ -67,37 +71,36 @@ func (p *presence) settle(all []telling, c *gathering, now int64) []telling {
 	}
 	if len(joined)+len(left) > 0 {
 		c.stale()
-		if subs := p.audience(c); len(subs) > 0 {
-			for _, of := range []struct {
-				typ   string
-				users []string
-				d     int
-			}{{format.TypeJoin, joined, len(joined)}, {format.TypeLeave, left, -len(left)}} {
-				if c.shown += of.d; len(of.users) > 0 {
-					all = append(all, telling{p.hub.told(c, of.typ, of.users, len(of.users)), subs})
-				}
-			}
-		} else {
-			c.shown += len(joined) - len(left)
+		t = p.audience(c)
+		if c.shown += len(joined); len(joined) > 0 && len(t.subs) > 0 {
+			t.events = append(t.events, p.hub.told(c, format.TypeJoin, joined, len(joined)))
+		}
+		if c.shown -= len(left); len(left) > 0 && len(t.subs) > 0 {
+			t.events = append(t.events, p.hub.told(c, format.TypeLeave, left, len(left)))
 		}
 	}
 	p.tidy(c)
-	return all
+	return t
 }
 
-// audience returns who watches a gathering.
-func (p *presence) audience(c *gathering) map[*subscriber]struct{} {
-	subs := map[*subscriber]struct{}{}
-	if topic.IsPattern(c.filter) {
-		if a := p.watchers.Get(c.filter); a != nil {
-			maps.Copy(subs, a.subs)
+// audience returns a telling for those who watch a gathering, each once.
+func (p *presence) audience(c *gathering) (t telling) {
+	var all []*audience
+	if !topic.IsPattern(c.filter) {
+		all = p.watchers.Match(nil, c.filter)
+	} else if a := p.watchers.Get(c.filter); a != nil {
+		all = append(all, a)
+	}
+	for i, a := range all {
+		for s := range a.subs {
+			if !slices.ContainsFunc(all[:i], func(b *audience) bool { _, twice := b.subs[s]; return twice }) {
+				t.subs = append(t.subs, s)
+			}
 		}
-		return subs
 	}
-	for _, a := range p.watchers.Match(nil, c.filter) {
-		maps.Copy(subs, a.subs)
-	}
-	return subs
+	p.tellings++
+	t.number = p.tellings
+	return t
 }
 
 // told makes an event of presence, which has no place in the order, and no ID. It names some of the
@@ -142,14 +145,14 @@ func (p *presence) here(c *gathering) *message {
 }
 
 // tell gives events to those who get them, and gives the events up. It takes the locks of shards.
-func (p *presence) tell(all []telling, rounds uint64) {
-	for _, t := range all {
-		for s := range t.subs {
+func (p *presence) tell(t *telling) {
+	for _, m := range t.events {
+		for _, s := range t.subs {
 			s.shard.mu.Lock()
-			s.note(t.m, rounds)
+			s.note(m, t.number)
 			s.shard.mu.Unlock()
 		}
-		t.m.release()
+		m.release()
 	}
 }
 
@@ -158,18 +161,18 @@ type watch struct {
 	filters []string
 	news    []*message
 	fresh   bool   // it has to be told who is there
-	rounds  uint64 // it knows what was told until then
+	known   uint64 // it knows what was told up to this number
 }
 
 // note keeps an event of presence for the next turn of a subscriber. One that is behind keeps none, and
 // is told who is there when it has caught up. The shard's lock is held.
-func (s *subscriber) note(m *message, rounds uint64) {
+func (s *subscriber) note(m *message, number uint64) {
 	if s.at < 0 || s.bye != 0 {
 		return
 	}
 	w := s.rare.watch
 	switch {
-	case w.fresh || rounds <= w.rounds: // what it is told then is later than this
+	case w.fresh || number <= w.known: // what it is told then is later than this
 	case s.level > 0 || len(w.news) >= mostNews:
 		w.drop()
 		w.fresh = true
@@ -205,7 +208,7 @@ func (s *subscriber) inform(t *turn) (more bool) {
 	if w.fresh {
 		w.drop()
 		w.fresh = false
-		w.news, w.rounds = s.shard.hub.presence.present(w)
+		w.news, w.known = s.shard.hub.presence.present(w)
 	}
 	room := turnBytes
 	for len(w.news) > 0 && room > 0 {
@@ -217,8 +220,8 @@ func (s *subscriber) inform(t *turn) (more bool) {
 	return len(w.news) > 0
 }
 
-// present returns who is where, of what a watcher asks for, and up to which round that is.
-func (p *presence) present(w *watch) (news []*message, rounds uint64) {
+// present returns who is where, of what a watcher asks for, and up to which telling that is.
+func (p *presence) present(w *watch) (news []*message, known uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	seen := map[*gathering]bool{}
@@ -236,5 +239,5 @@ func (p *presence) present(w *watch) (news []*message, rounds uint64) {
 			}
 		}
 	}
-	return news, p.rounds
+	return news, p.tellings
 }

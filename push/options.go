@@ -36,7 +36,7 @@ type Options struct {
 
 	// MaxEventBytes bounds the data of one event. Default: 1 MiB.
 	MaxEventBytes int
-	// MaxBytes bounds the memory of the hub: its history, topics, what is queued, each in all
+	// MaxBytes bounds the memory of the hub: its history, topics, who is present, what is queued, each in all
 	// its encodings and until the last connection has sent it, and half a KiB for each
 	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
 	// count: see Server.WriteBuffer. When it is reached, new subscribers get 503, the history

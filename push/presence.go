@@ -28,7 +28,7 @@ type presence struct {
 	names      topic.Tree[gathering] // those that are no patterns
 	watchers   topic.Tree[audience]
 	changed    map[*gathering]struct{}
-	rounds     uint64
+	tellings   uint64 // how often something was told
 	next       int64 // when the next round may be, on the hub's clock
 
 	unknown map[*gathering]struct{} // to be asked for
@@ -71,9 +71,13 @@ const (
 	mostNews       = 4
 	mostGatherings = 64
 	gatheringNodes = 256
-	// gatheringBytes and attendeeBytes are what a gathering and a member of it count for, beyond their texts.
-	gatheringBytes = 1 << 10
-	attendeeBytes  = 256
+	// What a gathering, a member and a user of it count for, beyond their texts.
+	gatheringBytes = 512
+	attendeeBytes  = 128
+	guestBytes     = 256
+	// roundTells is how many events a round gives out, apart from those of its last topic. What is left
+	// is told in the next one, with what has changed until then.
+	roundTells = 200_000
 )
 
 func (p *presence) init(h *Hub) {
@@ -209,11 +213,12 @@ func (p *presence) enter(c *gathering, m *Member, node string) {
 		return
 	}
 	c.members[m.ID] = attendee{m.User, node}
-	p.hub.bytes.Add(int64(attendeeBytes + len(m.ID) + len(m.User)))
+	p.hub.bytes.Add(int64(attendeeBytes + len(m.ID)))
 	g := c.users[m.User]
 	if g == nil {
 		g = new(guest)
 		c.users[m.User] = g
+		p.hub.bytes.Add(int64(guestBytes + len(m.User)))
 	}
 	if g.n++; g.n == 1 {
 		p.change(c, m.User)
@@ -234,7 +239,7 @@ func (p *presence) exit(c *gathering, id string) {
 		return
 	}
 	delete(c.members, id)
-	p.hub.bytes.Add(-int64(attendeeBytes + len(id) + len(a.user)))
+	p.hub.bytes.Add(-int64(attendeeBytes + len(id)))
 	if g := c.users[a.user]; g != nil {
 		if g.n--; g.n == 0 {
 			g.left = p.hub.now()

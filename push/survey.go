@@ -174,19 +174,18 @@ func (p *presence) merge(c *gathering, all []Member) {
 			p.exit(c, id)
 		}
 	}
-	var tell []telling
+	var t telling
 	if !c.known {
-		tell = p.meet(c)
+		t = p.meet(c)
 	}
 	p.tidy(c)
-	rounds := p.rounds
 	p.mu.Unlock()
-	p.tell(tell, rounds)
+	p.tell(&t)
 	p.live()
 }
 
 // meet makes a gathering known, and returns what its watchers are told.
-func (p *presence) meet(c *gathering) []telling {
+func (p *presence) meet(c *gathering) telling {
 	c.known = true
 	for user, g := range c.users {
 		if g.n > 0 && !g.shown {
@@ -198,10 +197,7 @@ func (p *presence) meet(c *gathering) []telling {
 		}
 	}
 	c.stale()
-	subs := p.audience(c)
-	if len(subs) == 0 {
-		return nil
-	}
-	p.rounds++
-	return []telling{{p.here(c), subs}}
+	t := p.audience(c)
+	t.events = append(t.events, p.here(c))
+	return t
 }
