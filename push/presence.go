@@ -29,7 +29,7 @@ type presence struct {
 	watchers   topic.Tree[audience]
 	changed    map[*gathering]struct{}
 	tellings   uint64 // how often something was told
-	next       int64 // when the next round may be, on the hub's clock
+	next       int64  // when the next round may be, on the hub's clock
 
 	unknown map[*gathering]struct{} // to be asked for
 	ask     chan struct{}           // of capacity 1: there are some
