@@ -112,11 +112,15 @@ var errParameters = errors.New("the query has too many parameters")
 // errSemicolon is because some servers take it for a separator, and others for a part of a value.
 var errSemicolon = errors.New("the query has a semicolon")
 
+// errPresence is because what is asked for must not be guessed.
+var errPresence = errors.New("presence is 1, or left out")
+
 // A wish is what the query of an ask says.
 type wish struct {
-	topics []string
-	format string // "" if the client has none, as lastID
-	lastID string
+	topics   []string
+	format   string // "" if the client has none, as lastID
+	lastID   string
+	presence bool // it wants to be told who joins and leaves
 }
 
 // wishes reads the query. Of a parameter that has one value the first counts. What cannot be read is
@@ -144,6 +148,10 @@ func (a *ask) wishes() (w wish, err error) {
 			w.format, format = value, true
 		case name == "last_event_id" && !lastID:
 			w.lastID, lastID = value, true
+		case name == "presence" && value != "1":
+			return wish{}, errPresence
+		case name == "presence":
+			w.presence = true
 		}
 	}
 	return w, nil

@@ -85,12 +85,14 @@ func (h *Hub) startCluster() {
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reads.by, c.reads.origins, c.ahead.each = map[string]*read{}, map[string]*origin{}, map[string]int{}
 	c.changed, c.quiet = make(chan struct{}, 1), fillPause
+	c.members = uint64(h.born.UnixNano()) // another start of this node has other members
 	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]uint32{}, true
 	if h.broker != nil {
 		c.work.Go(h.follow)
 	}
 	if h.o.Registry != nil {
 		c.work.Go(h.register)
+		h.startPresence()
 	}
 }
 

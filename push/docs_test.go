@@ -19,7 +19,7 @@ import (
 )
 
 // mounts finds where a text mounts the handler of a hub.
-var mounts = regexp.MustCompile(`[hH]andle\("(?:", ")?([^"]*)", (?:hub|tokens|h)\.`)
+var mounts = regexp.MustCompile(`[hH]andle\("(?:", ")?([^"]*)", (?:(?:hub|tokens|h)\.|events\))`)
 
 // TestMounts wants the handler as documents and examples mount it to serve pages of other
 // origins, also when they resume: then the browser asks with OPTIONS first.
@@ -156,10 +156,17 @@ func page(hub *push.Hub, w http.ResponseWriter, load func() any, render func(w h
 	render(w, state, at)
 }
 
+// histories is what docs/push.md says about reading without a stream.
+func histories(hub *push.Hub, mux *http.ServeMux, authorize func(*http.Request) ([]string, error)) {
+	events := hub.Handler(authorize)
+	mux.Handle("/events", events)
+	mux.Handle("/history", events.History()) // for those who may listen to /events
+}
+
 // stop is what docs/push.md says about the end.
 func stop(ctx context.Context, hub *push.Hub, server *redline.Server) {
 	hub.Shutdown(ctx) // says bye, spread over Options.Spread, and delivers what is owed
 	server.Shutdown(ctx)
 }
 
-var _, _ = page, stop
+var _, _, _ = page, histories, stop

@@ -38,4 +38,5 @@ func (s *subscriber) empty() {
 		s.shard.counts.dropped += uint64(s.queue.clear())
 		s.queue = nil
 	}
+	s.dropNews()
 }

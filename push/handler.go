@@ -176,17 +176,11 @@ func (h *Handler) refuse(header fields, r *refusal) (status int, text string) {
 	return r.status, r.text + "\n"
 }
 
-// parse reads a request.
+// parse reads a request for a stream.
 func (h *Handler) parse(a *ask) (*joining, *refusal) {
-	if a.method != http.MethodGet && a.method != http.MethodHead {
-		return nil, &refusal{http.StatusMethodNotAllowed, "a stream is read with GET"}
-	}
-	w, err := a.wishes()
-	switch {
-	case errors.Is(err, errParameters):
-		return nil, &refusal{http.StatusBadRequest, "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
-	case err != nil:
-		return nil, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
+	w, refused := h.wishes(a)
+	if refused != nil {
+		return nil, refused
 	}
 	j := &a.joining
 	var ok bool
@@ -196,16 +190,40 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	if j.lastID = strings.Clone(a.lastID); j.lastID == "" {
 		j.lastID = strings.Clone(w.lastID) // which would keep the whole query in memory
 	}
-	if len(j.lastID) > maxField || strings.IndexFunc(j.lastID, control) >= 0 {
+	if !mayBeID(j.lastID) {
 		return nil, &refusal{http.StatusBadRequest, "Last-Event-ID is not an ID of an event: send back the one received, or none"}
 	}
+	return h.permit(a, &w)
+}
+
+// wishes reads what a request asks for.
+func (h *Handler) wishes(a *ask) (w wish, refused *refusal) {
+	if a.method != http.MethodGet && a.method != http.MethodHead {
+		return w, &refusal{http.StatusMethodNotAllowed, "events are read with GET"}
+	}
+	w, err := a.wishes()
+	switch {
+	case errors.Is(err, errParameters):
+		return w, &refusal{http.StatusBadRequest, "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
+	case errors.Is(err, errPresence):
+		return w, &refusal{http.StatusBadRequest, err.Error()}
+	case err != nil:
+		return w, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
+	}
+	return w, nil
+}
+
+// permit finds out who asks, and what of it may be had.
+func (h *Handler) permit(a *ask, w *wish) (j *joining, refused *refusal) {
+	j = &a.joining
+	j.presence = w.presence
+	var err error
 	var r *http.Request
 	if h.authorize != nil || h.User != nil || h.Until != nil || h.Address != nil {
 		if r, err = a.request(h.authorize != nil); err != nil {
 			return nil, &refusal{http.StatusBadRequest, "the target is not a URL"}
 		}
 	}
-	var refused *refusal
 	if j.asked, refused = h.filters(r, w.topics); refused != nil {
 		return nil, refused
 	}

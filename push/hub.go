@@ -51,8 +51,10 @@ type Hub struct {
 	beating    bool          // a timer calls tick
 	timer      *time.Timer
 
-	limits  limits
-	cluster cluster
+	limits   limits
+	pages    pages
+	presence presence
+	cluster  cluster
 }
 
 // New creates a hub. It needs no goroutine while it has neither subscribers nor history.
@@ -89,6 +91,7 @@ func New(o Options) (*Hub, error) {
 	if o.Lifetime != never {
 		h.tickEvery = min(h.tickEvery, max(o.Lifetime/64, 10*time.Millisecond))
 	}
+	h.presence.init(h)
 	h.startCluster()
 	return h, nil
 }
@@ -186,6 +189,7 @@ type joining struct {
 	encoding      uint8
 	address, user string
 	until         time.Time // its right to listen ends, unless zero
+	presence      bool      // it asks who joins and leaves
 }
 
 // Reasons to refuse a subscriber, with 503.

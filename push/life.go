@@ -29,6 +29,7 @@ func (h *Hub) tick() {
 	if h.bytes.Load() > h.o.MaxBytes {
 		h.relieve() // what was published before may have been encoded since
 	}
+	h.presence.round()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	aging := h.history.expire(shares)
@@ -43,7 +44,7 @@ func (h *Hub) tick() {
 	for _, sh := range h.shards {
 		sh.look()
 	}
-	h.beating = aging && !h.closed || h.limits.total() > 0
+	h.beating = (aging || h.presence.pending()) && !h.closed || h.limits.total() > 0
 	if h.beating {
 		h.timer.Reset(h.tickEvery)
 	}

@@ -36,7 +36,7 @@ type Options struct {
 
 	// MaxEventBytes bounds the data of one event. Default: 1 MiB.
 	MaxEventBytes int
-	// MaxBytes bounds the memory of the hub: its history, topics, what is queued, each in all
+	// MaxBytes bounds the memory of the hub: its history, topics, who is present, what is queued, each in all
 	// its encodings and until the last connection has sent it, and half a KiB for each
 	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
 	// count: see Server.WriteBuffer. When it is reached, new subscribers get 503, the history
@@ -99,6 +99,10 @@ type Options struct {
 	// seconds.
 	RegistryTTL time.Duration
 
+	// PresenceGrace is for how long a user may be gone that is not told to have left, see
+	// Rule.Presence: it may connect again. Negative: no time. Default: 10 seconds.
+	PresenceGrace time.Duration
+
 	// Logger gets what an operator should know. Default: slog.Default.
 	Logger *slog.Logger
 }
@@ -108,6 +112,13 @@ type Rule struct {
 	Pattern string
 	Policy  Policy  // 0: that of Options
 	History History // a field that is 0: that of Options
+	// Presence tells subscribers that ask for it (?presence=1) who listens to the topics of the rule:
+	// the names of users, see Handler.User, that others may then see who may listen to the same
+	// topic. A user with several subscriptions comes once, and leaves with the last one. Who listens
+	// to a pattern is seen by those with the same pattern, if the rule selects all that it does.
+	// With a Registry that is a [Watcher] the users are those of all nodes, else of this one. Default:
+	// nobody is told.
+	Presence bool
 }
 
 // History bounds what is kept of a topic. The oldest events are dropped first. A negative
@@ -201,6 +212,7 @@ func (o Options) withDefaults() (Options, error) {
 		{name: "Retry", field: &o.Retry, fallback: 2 * time.Second, least: time.Millisecond, most: time.Hour},
 		{name: "WriteTimeout", field: &o.WriteTimeout, fallback: 30 * time.Second, least: time.Millisecond, most: time.Hour},
 		{name: "Spread", field: &o.Spread, fallback: 2 * time.Second, least: time.Millisecond, most: time.Hour, lifted: 0, liftable: 1},
+		{name: "PresenceGrace", field: &o.PresenceGrace, fallback: 10 * time.Second, least: time.Millisecond, most: time.Hour, lifted: 0, liftable: 1},
 		{name: "RegistryTTL", field: &o.RegistryTTL, fallback: 30 * time.Second, least: 10 * time.Millisecond, most: time.Hour},
 	} {
 		v.set(&errs)

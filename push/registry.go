@@ -40,33 +40,57 @@ type Update struct {
 	Left   []Member
 }
 
-// joined notes a new subscriber for the registry.
+// joined notes a new subscriber for the registry, and for presence.
 func (h *Hub) joined(s *subscriber, j *joining) {
-	if h.o.Registry == nil {
+	filters := j.asked
+	if filters == nil {
+		filters = j.filters
+	}
+	if j.presence {
+		h.presence.follow(s, filters)
+	}
+	attends := j.user != "" && slices.ContainsFunc(filters, h.presence.shows)
+	if h.o.Registry == nil && !attends {
 		return
 	}
+	m := h.enroll(s, j, filters)
+	if attends {
+		h.presence.join(m, h.o.Node)
+	}
+}
+
+// enroll makes a member of a subscriber.
+func (h *Hub) enroll(s *subscriber, j *joining, filters []string) *Member {
 	c := &h.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.members++
 	m := &Member{
 		ID: h.o.Node + "-" + strconv.FormatUint(c.members, 10), User: strings.Clone(j.user), Address: strings.Clone(j.address),
-		Filters: slices.Clone(j.asked), Since: time.Now(),
+		Filters: slices.Clone(filters), Since: time.Now(),
 	}
-	if j.asked == nil {
-		m.Filters = slices.Clone(j.filters)
+	if s.needs().member = m; h.o.Registry != nil {
+		c.joined[m] = true
+		c.change()
 	}
-	s.needs().member = m
-	c.joined[m] = true
-	c.change()
+	return m
 }
 
 // left notes that a subscriber has gone.
 func (h *Hub) left(s *subscriber) {
-	if s.rare == nil || s.rare.member == nil {
+	if s.rare == nil {
+		return
+	}
+	if s.rare.watch != nil {
+		h.presence.unfollow(s, s.rare.watch)
+	}
+	if s.rare.member == nil {
 		return
 	}
 	m, c := s.rare.member, &h.cluster
+	if h.presence.leave(m); h.o.Registry == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.joined[m] {

@@ -65,8 +65,12 @@ func originOf(j *joining) string {
 // have. The broker is asked until it answers: those that are live wait for it too. The locks of hub
 // and shard are held.
 func (h *Hub) fetch(s *subscriber, until uint64) {
+	h.await(s, until, strconv.FormatUint(s.seen, 10)+"\n"+strings.Join(*s.filters, "\n"))
+}
+
+// await is fetch, for a read that those share who name it by the same key.
+func (h *Hub) await(s *subscriber, until uint64, key string) {
 	q := &h.cluster.reads
-	key := strconv.FormatUint(s.seen, 10) + "\n" + strings.Join(*s.filters, "\n")
 	r := q.by[key]
 	if r == nil || r.epoch != h.era() {
 		r = &read{key: key, epoch: h.era(), after: s.seen, filters: *s.filters, waiters: map[*subscriber]struct{}{}}

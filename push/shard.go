@@ -120,6 +120,7 @@ func (sh *shard) remove(s *subscriber) {
 		s.queue.clear()
 		s.queue = nil
 	}
+	s.dropNews()
 }
 
 // post puts a message into the inbox if anybody here listens, and adds to a receipt what it

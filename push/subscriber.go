@@ -42,6 +42,7 @@ type subscriber struct {
 type rare struct {
 	user   *tally
 	member *Member // nil if nobody asks who is here
+	watch  *watch  // nil if it does not ask who joins and leaves
 	others []place // of a subscriber with several filters, while live
 }
 
@@ -120,6 +121,9 @@ func (h *Hub) turn(s *subscriber, t *turn) {
 	s.announce(t)
 	s.drain(t)
 	t.more = s.queue != nil || s.catching != nil && !(s.catching.fetching && s.catches())
+	if s.queue == nil && s.inform(t) {
+		t.more = true
+	}
 	if s.queue == nil {
 		s.setLevel(0)
 	}

@@ -13,16 +13,9 @@ import (
 )
 
 // A Change says who has come and gone.
-type Change struct {
-	Node   string        `json:"node,omitempty"`
-	Joined []push.Member `json:"joined,omitempty"`
-	Left   []push.Member `json:"left,omitempty"`
-	// Lost: the node has gone, with all its members.
-	Lost bool `json:"lost,omitempty"`
-	// Missed: there may have been changes that were not told, because Redis was out of reach.
-	// Read Counts or Members anew.
-	Missed bool `json:"-"`
-}
+type Change = push.Change
+
+var _ push.Watcher = (*Registry)(nil)
 
 // announce publishes a change in batches.
 func (r *Registry) announce(ctx context.Context, c Change) error {

@@ -1,5 +1,5 @@
-// Live is a dashboard that is pushed to: prices that move, and a chat. All browsers, and all
-// tabs of one, show the same.
+// Live is a dashboard that is pushed to: prices that move, and a chat that says who is there. All
+// browsers, and all tabs of one, show the same.
 //
 //	go run ./examples/live
 //	curl -N 'http://127.0.0.1:8080/events?topic=prices/*&topic=chat'
@@ -52,7 +52,10 @@ func main() {
 func run(addr string, every time.Duration) error {
 	hub, err := push.New(push.Options{
 		// A page that cannot keep up needs the last price of each share, and each word that was said.
-		Rules: []push.Rule{{Pattern: "prices/*", Policy: push.Conflate, History: push.History{Events: 60}}},
+		Rules: []push.Rule{
+			{Pattern: "prices/*", Policy: push.Conflate, History: push.History{Events: 60}},
+			{Pattern: "chat", Presence: true},
+		},
 	})
 	if err != nil {
 		return err
@@ -62,7 +65,9 @@ func run(addr string, every time.Duration) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/events", hub.Handler(nil))
+	events := hub.Handler(nil)
+	events.User = nameOf
+	mux.Handle("/events", events)
 	talk := &chat{hub: hub, spoke: map[string]time.Time{}, said: []said{}}
 	// A page of another site cannot speak for its readers.
 	mux.Handle("POST /chat", http.NewCrossOriginProtection().Handler(http.HandlerFunc(talk.say)))
@@ -89,6 +94,16 @@ func run(addr string, every time.Duration) error {
 		return err
 	}
 	return <-down
+}
+
+// nameOf returns the name under which a page listens. Anyone may take any: it is for the list of who is
+// there, and allows nothing.
+func nameOf(r *http.Request) string {
+	name := strings.TrimSpace(r.URL.Query().Get("name"))
+	if utf8.RuneCountInString(name) > longestName {
+		return ""
+	}
+	return name
 }
 
 // A price is the content of an event of topic prices/SYMBOL.

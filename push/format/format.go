@@ -21,16 +21,19 @@ const (
 	TypeStart      = "hub:start" // where the stream begins: formats without a place for it send it as a message
 	TypeGap        = "hub:gap"
 	TypeBye        = "hub:bye"
+	TypeHere       = "hub:here" // who is present, as an event without an ID
+	TypeJoin       = "hub:join" // who has come
+	TypeLeave      = "hub:leave"
 )
 
 // A Gap tells a client that events are missing between two places of its stream. Those that
 // are left of them follow the gap.
 type Gap struct {
-	ID      string // position after which the stream continues, or "" to leave the client's as it is
-	From    string // ID that the client asked to resume from, or the last one delivered; may be empty
-	To      string // ID of the first event from which on nothing is missing, or the position before it
-	Dropped int    // how many events are missing, or 0 if that is unknown
-	Reason  string // "history", "epoch", "slow", "broker", "unknown-id"
+	ID      string `json:"-"`                 // position after which the stream continues, or "" to leave the client's as it is
+	From    string `json:"from"`              // ID that the client asked to resume from, or the last one delivered; may be empty
+	To      string `json:"to"`                // ID of the first event from which on nothing is missing, or the position before it
+	Dropped int    `json:"dropped,omitempty"` // how many events are missing, or 0 if that is unknown
+	Reason  string `json:"reason"`            // "history", "epoch", "slow", "broker", "unknown-id"
 }
 
 // A Bye tells a client that the server ends the stream, and why.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,11 +11,12 @@ import (
 	"github.com/redline-go/redline/push"
 )
 
-// A Registry knows the members of some hubs. It implements [push.Registry].
+// A Registry knows the members of some hubs. It implements [push.Watcher].
 type Registry struct {
-	mu    sync.Mutex
-	nodes map[string]*node
-	now   func() time.Time
+	mu       sync.Mutex
+	nodes    map[string]*node
+	now      func() time.Time
+	watchers map[*watcher]bool
 }
 
 type node struct {
@@ -27,7 +29,7 @@ func NewRegistry(now func() time.Time) *Registry {
 	if now == nil {
 		now = time.Now
 	}
-	return &Registry{nodes: map[string]*node{}, now: now}
+	return &Registry{nodes: map[string]*node{}, now: now, watchers: map[*watcher]bool{}}
 }
 
 // Update implements push.Registry.
@@ -37,21 +39,37 @@ func (r *Registry) Update(ctx context.Context, u push.Update) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.reap()
+	c := push.Change{Node: u.Node}
 	n := r.nodes[u.Node]
-	if n == nil || u.Whole {
+	if n == nil {
 		n = &node{members: map[string]push.Member{}}
 		r.nodes[u.Node] = n
 	}
 	n.until = r.now().Add(u.TTL)
+	if u.Whole {
+		gone := maps.Clone(n.members)
+		for _, m := range u.Joined {
+			delete(gone, m.ID)
+		}
+		u.Left = slices.Collect(maps.Values(gone))
+	}
 	for _, m := range u.Joined {
+		if _, had := n.members[m.ID]; !had {
+			c.Joined = append(c.Joined, m)
+		}
 		n.members[m.ID] = m
 	}
 	for _, m := range u.Left {
+		if _, had := n.members[m.ID]; had {
+			c.Left = append(c.Left, m)
+		}
 		delete(n.members, m.ID)
 	}
 	if len(n.members) == 0 {
 		delete(r.nodes, u.Node)
 	}
+	r.tell(c)
 	return nil
 }
 
@@ -73,12 +91,8 @@ func (r *Registry) Members(ctx context.Context, filter string, most int) ([]push
 func (r *Registry) members(filter string) (found []push.Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.now()
-	for name, n := range r.nodes {
-		if !now.Before(n.until) {
-			delete(r.nodes, name)
-			continue
-		}
+	r.reap()
+	for _, n := range r.nodes {
 		for _, m := range n.members {
 			if slices.Contains(m.Filters, filter) {
 				found = append(found, m)

@@ -2,6 +2,7 @@ package pushtest
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +20,14 @@ func Registry(t *testing.T, open func(t *testing.T) (r push.Registry, pass func(
 	t.Run("Hubs", func(t *testing.T) {
 		r, _ := open(t)
 		testRegistryHubs(t, r)
+	})
+	t.Run("Presence", func(t *testing.T) {
+		r, _ := open(t)
+		w, ok := r.(push.Watcher)
+		if !ok {
+			t.Skip("it cannot be watched")
+		}
+		testRegistryPresence(t, w)
 	})
 }
 
@@ -91,4 +100,47 @@ func testRegistryHubs(t *testing.T, r push.Registry) {
 		t.Fatal(err)
 	}
 	Until(t, "the node has left", func() bool { return slices.Equal(counts(t, r, "t", "u/*"), []int{0, 0}) })
+}
+
+// testRegistryPresence has two hubs tell who is there, wherever: also of one that began before the other,
+// and of one that is gone and begins again under its name.
+func testRegistryPresence(t *testing.T, r push.Registry) {
+	node := func(name string) (*push.Hub, string) {
+		hub := Hub(t, push.Options{
+			Registry: r, Node: name, RegistryTTL: time.Minute, PresenceGrace: -1,
+			Rules: []push.Rule{{Pattern: "rooms/*", Presence: true}},
+		})
+		h := hub.Handler(nil)
+		h.User = func(r *http.Request) string { return r.Header.Get("X-User") }
+		return hub, Plain(t, h)
+	}
+	as := func(user string) Query {
+		return Query{Topics: []string{"rooms/1"}, Presence: true, Header: http.Header{"X-User": {user}}}
+	}
+	one, first := node("one")
+	Open(t, first, as("ann"))
+	Until(t, "ann is known", func() bool { return slices.Equal(counts(t, r, "rooms/1"), []int{1}) })
+	_, second := node("two")
+	s := Open(t, second, as(""))
+	news := func(typ string, data string) {
+		t.Helper()
+		if m := s.Next(); m.Type != typ || string(m.Data) != data || m.ID != "" {
+			t.Fatalf("got %+v (%s), want %s %s", m, m.Data, typ, data)
+		}
+	}
+	news("hub:here", `{"users":["ann"],"here":1}`)
+	Open(t, second, as("ann")) // on another node: still one user
+	bob := Open(t, first, as("bob"))
+	news("hub:join", `{"users":["bob"],"here":2}`)
+	bob.Close()
+	news("hub:leave", `{"users":["bob"],"here":1}`)
+	Open(t, first, as("carl"))
+	news("hub:join", `{"users":["carl"],"here":2}`)
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	news("hub:leave", `{"users":["carl"],"here":1}`)
+	_, first = node("one")
+	Open(t, first, as("dora"))
+	news("hub:join", `{"users":["dora"],"here":2}`)
 }

@@ -31,6 +31,8 @@ type Query struct {
 	LastID string // sent as header
 	Header http.Header
 	Over   *http.Transport // shared by several streams; nil: one of its own
+	// Presence asks who joins and leaves.
+	Presence bool
 }
 
 // URL returns the query's URL at an address.
@@ -38,6 +40,9 @@ func (q Query) URL(at string) string {
 	v := url.Values{"topic": q.Topics}
 	if q.Format != "" {
 		v.Set("format", q.Format)
+	}
+	if q.Presence {
+		v.Set("presence", "1")
 	}
 	return at + "?" + v.Encode()
 }

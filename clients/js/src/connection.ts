@@ -73,7 +73,7 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
       event(raw: Raw) {
         if (signal.aborted) return;
         const [, id, type, data] = raw;
-        const control = type.startsWith(reserved) && said(data);
+        const control = /^hub:(?!here|join|leave)/.test(type) && said(data);
         const bye = control && type === `${reserved}bye`;
         if (!bye) taken();
         if (signal.aborted) return; // by who was told

@@ -64,6 +64,19 @@ for (const format of ["sse", "ndjson", "protobuf"]) {
     assert.deepEqual(c.gaps.map(({ from, to, reason }) => [from, to, reason]), [["1-1", "2-1", "epoch"]]);
   });
 
+  test(`${format}: who comes and goes are events that move nothing`, async (t) => {
+    const hub = await started(t);
+    const c = listen(t, `${hub.url}/events?presence=1`, { format });
+    await hub.until((h) => h.subscribers === 1);
+    assert.equal(hub.requests[0].url.search, "?presence=1");
+    hub.publish({ data: "a" });
+    hub.tell("join", { users: ["ann"], here: 1 });
+    hub.tell("leave", { users: ["ann"], here: 0 });
+    await c.until(() => c.events.length === 3);
+    assert.deepEqual(c.events.slice(1).map((e) => [e.id, e.type, e.json().here]), [["", "hub:join", 1], ["", "hub:leave", 0]]);
+    assert.equal(c.subscription.lastEventId, "1-1");
+  });
+
   test(`${format}: bye says when to come back`, async (t) => {
     const hub = await started(t);
     const c = listen(t, `${hub.url}/events`, { format });

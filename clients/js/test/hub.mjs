@@ -142,6 +142,11 @@ export class Hub {
     return event.id;
   }
 
+  /** Tells all subscribers who has come or gone: events without an ID, which are not kept. */
+  tell(type, data) {
+    this.#each((s) => this.#event(s, { topic: "news", id: "", type: `hub:${type}`, data: JSON.stringify(data) }));
+  }
+
   /** Tells all subscribers of a gap. */
   gap(data) {
     this.#each((s) => this.#write(s, control(s.format, "hub:gap", data)));

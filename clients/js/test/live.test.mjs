@@ -110,6 +110,26 @@ test("a new page gets what was said before, once, and what it has missed", async
   await has("1", "2", "3", "4");
 });
 
+test("who is there is told while there is a connection, and goes with the name", async (t) => {
+  const { m, page } = await opened(t);
+  const says = (want) => wait(page, (want) => document.querySelector("#here").textContent === want, want);
+  const named = (name) => m.hub.requests.at(-1).url.searchParams.get("name") === name;
+  m.hub.tell("here", { users: ["Ada", "<b>"], here: 2 });
+  await says("2 names here: <b>, Ada");
+  m.hub.tell("join", { users: ["Bob"], more: 40, here: 43 });
+  await says("43 names here: <b>, Ada, Bob, …");
+  m.hub.tell("leave", { users: ["Ada", "<b>"], more: 40, here: 1 });
+  await says("1 name here: Bob");
+  await page.fill("#name", "Grace");
+  await page.press("#name", "Tab");
+  await m.hub.until((h) => h.subscribers === 1 && named("Grace"));
+  await says("");
+  m.hub.tell("here", { users: ["Grace"], here: 1 });
+  await says("1 name here: Grace");
+  await m.hub.kill();
+  await says("");
+});
+
 test("the connection tells its story", async (t) => {
   const { m, page, story } = await opened(t);
   await wait(page, () => document.querySelector("#status").textContent === "Live");

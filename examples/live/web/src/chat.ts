@@ -35,8 +35,8 @@ function hue(name: string): number {
 /** What the server has kept: messages with the IDs of their events. */
 type Said = { id: string; message: Message }[];
 
-/** Shows the chat. The result takes events, and loads what was said before. */
-export function chat() {
+/** Shows the chat. The result takes events, and loads what was said before. renamed is called when the reader has another name. */
+export function chat(renamed: () => void) {
   const list = find("messages");
   const name = find<HTMLInputElement>("name");
   const text = find<HTMLInputElement>("text");
@@ -50,6 +50,7 @@ export function chat() {
     } catch {
       // storage is forbidden: the name lasts as long as the page
     }
+    renamed();
   });
 
   find<HTMLFormElement>("say").addEventListener("submit", async (e) => {
@@ -91,6 +92,7 @@ export function chat() {
 
   let waiting: PushEvent[] | undefined; // events that come while the page loads
   return {
+    name: () => name.value,
     take(event: PushEvent) {
       if (waiting) waiting.push(event);
       else show(event.id, event.json<Message>());

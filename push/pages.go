@@ -1,0 +1,182 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/push/format"
+)
+
+// History returns a handler that answers with a page of the history as JSON, see [Hub.Read], to those
+// whom h would give a stream: the functions and fields of h are asked for both.
+//
+//	topic   a name or a pattern, once for each
+//	from    ID to begin after, or before if the order is newest
+//	order   "oldest" first, which is the default, or "newest"
+//	limit   of events, 1 to 1000. Default: 100
+//
+// The document has the members events, each as a line of [format.NDJSON], position, next and gap, as
+// those of [Page].
+func (h *Handler) History() http.Handler { return http.HandlerFunc(h.serveHistory) }
+
+func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) {
+	a := asked(r)
+	h.cors(w.Header(), a)
+	if a.method == http.MethodOptions {
+		w.Header().Set("Allow", allowed)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	j, q, refused := h.parsePage(a)
+	var body []byte
+	if refused == nil && a.method == http.MethodGet {
+		origin := originOf(j)
+		if body, refused = h.hub.page(r.Context(), q, origin); refused == nil {
+			defer h.hub.pages.give(h.hub, origin, len(body))
+			if !h.hub.pages.take(h.hub, origin, len(body)) {
+				refused = &refusal{http.StatusServiceUnavailable, "too many pages are on their way: try again later"}
+			}
+		}
+	}
+	if refused != nil {
+		status, text := h.refuse(w.Header(), refused)
+		w.WriteHeader(status)
+		body = []byte(text)
+	} else {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.WriteHeader(http.StatusOK)
+	}
+	if a.method == http.MethodHead {
+		return
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.hub.o.WriteTimeout)) // a server without deadlines has its own
+	_, _ = w.Write(body)
+}
+
+// parsePage reads a request for a page.
+func (h *Handler) parsePage(a *ask) (j *joining, q Range, refused *refusal) {
+	w, refused := h.wishes(a)
+	if refused == nil {
+		j, refused = h.permit(a, &w)
+	}
+	if refused != nil {
+		return nil, q, refused
+	}
+	bad := func(text string) (*joining, Range, *refusal) {
+		return nil, q, &refusal{http.StatusBadRequest, text}
+	}
+	values, err := url.ParseQuery(a.query)
+	if err != nil {
+		return bad("the query is malformed: write % as %25, ; as %3B and & as %26")
+	}
+	q.Topics, q.From = j.filters, values.Get("from")
+	if !mayBeID(q.From) {
+		return bad("from is not an ID of an event: send one that was received, or none")
+	}
+	switch values.Get("order") {
+	case "", "oldest":
+	case "newest":
+		q.Backward = true
+	default:
+		return bad("the order is oldest, or newest first")
+	}
+	if text := values.Get("limit"); text != "" {
+		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > mostRead {
+			return bad("the limit is a number of events: 1 to " + strconv.Itoa(mostRead))
+		}
+	}
+	if j.address == "" && h.Address == nil {
+		j.address = a.host()
+	}
+	return j, q, nil
+}
+
+// page returns what is answered to a range.
+func (h *Hub) page(ctx context.Context, q Range, origin string) ([]byte, *refusal) {
+	ctx, cancel := context.WithTimeout(ctx, h.o.WriteTimeout)
+	defer cancel()
+	p, err := h.read(ctx, q, origin)
+	switch {
+	case errors.Is(err, ErrClosed):
+		err = errClosing
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errBroker
+	}
+	if err != nil {
+		return nil, &refusal{http.StatusServiceUnavailable, err.Error()}
+	}
+	return p.append(nil), nil
+}
+
+// append encodes a page.
+func (p *Page) append(b []byte) []byte {
+	b = append(b, `{"events":[`...)
+	for i := range p.Events {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = format.NDJSON.AppendEvent(b, &p.Events[i])
+		b = b[:len(b)-1] // its line break
+	}
+	b = append(b, ']')
+	member := func(name string, v any) {
+		text, _ := json.Marshal(v) // text always can be
+		b = append(append(append(b, `,"`+name...), `":`...), text...)
+	}
+	member("position", p.Position)
+	if p.Next != "" {
+		member("next", p.Next)
+	}
+	if p.Gap != nil {
+		member("gap", p.Gap)
+	}
+	return append(b, '}', '\n')
+}
+
+// pages counts the bytes of pages that are being sent: clients may take long to read them. They are a
+// sixteenth of Options.MaxBytes at most, half of it for one origin.
+type pages struct {
+	mu    sync.Mutex
+	total int64
+	by    map[string]int64
+}
+
+// take counts a page, and reports false if there is no room for it. One page always has.
+func (p *pages) take(h *Hub, origin string, n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by == nil {
+		p.by = map[string]int64{}
+	}
+	had := p.by[origin]
+	p.total += int64(n)
+	p.by[origin] += int64(n)
+	h.bytes.Add(int64(n))
+	most := h.o.MaxBytes / 16
+	return (p.total <= most || p.total == int64(n)) && (p.by[origin] <= most/2 || had == 0)
+}
+
+// give is the reverse of take, whatever that has reported.
+func (p *pages) give(h *Hub, origin string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total -= int64(n)
+	if p.by[origin] -= int64(n); p.by[origin] == 0 {
+		delete(p.by, origin)
+	}
+	h.bytes.Add(-int64(n))
+}
+
+// mayBeID reports whether a text that a client sends can be an ID.
+func mayBeID(id string) bool {
+	return len(id) <= maxField && strings.IndexFunc(id, control) < 0
+}
