@@ -29,6 +29,7 @@ BENCHFLAGS ?= --quick --out results/latest
 FUZZTIME   ?= 10s
 SOAK       ?= 10m
 AATIME     ?= 10m
+NEWER      ?= go1.27.4
 # How long the tests of one package may take; nothing is expected to.
 PATIENCE   ?= 30m
 # How many packages are tested at a time. Their tests wait more than they compute: two a CPU would
@@ -59,7 +60,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench aa dist test unit race chaos soak full push-faults h2spec conformance-h2 mcp clients js cgroup2 gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench aa dist test unit race chaos soak full newer push-faults h2spec conformance-h2 mcp clients js cgroup2 gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +112,11 @@ soak: ## have hostile clients at the engine for SOAK (10m)
 
 full: ## run the engine's long tables whole on every transport, and bodies of a gibibyte
 	@go test -count=1 -timeout $(PATIENCE) . -full
+
+# golang.org/x/net/http2 built with Go 1.27 is a face of net/http, whose client opens no WebSocket over HTTP/2:
+# the tag lets tests have its own client.
+newer: ## run the tests of what users build into their programs, or look into, with NEWER (go1.27.4)
+	@GOTOOLCHAIN=$(NEWER) go test $(TESTFLAGS) -tags http2legacy . ./internal/... ./push/... ./restart/... ./certs/... ./tickets/... ./examples/... ./contrib/... ./lab/gomem/... ./lab/profile/... ./lab/trace/...
 
 push-faults: ## faults of the push hub, and killed nodes, brokers and disks of its cluster, at ten times the size of make test
 	@go test -v -count=1 -timeout $(PATIENCE) ./push -run 'Storm|Together|Stalled|Vanished' -scale 10
