@@ -51,7 +51,7 @@ func FuzzSelector(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	u := Update{Topics: []string{"a", "b", "c"}, Data: "x\ny", ID: "1", Type: "t", Private: true}
 	for at := range u.Topics {
-		f.Add(u.encode(at))
+		f.Add(u.encode(at, u.lines()))
 	}
 	f.Add([]byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -66,7 +66,7 @@ func TestDecode(t *testing.T) {
 		{true, "1", []string{"a"}, "b", []string{"c"}, nil},
 		{true, "1", []string{"a", "b"}, "c", nil, nil},
 	} {
-		got, err := decode(u.encode(at))
+		got, err := decode(u.encode(at, u.lines()))
 		if len(got.before) == 0 {
 			got.before = nil
 		}

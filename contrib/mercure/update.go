@@ -77,11 +77,12 @@ func (e *Endpoint) publish(ctx context.Context, u Update) (id string, err error)
 	}
 	e.order.Lock()
 	defer e.order.Unlock()
+	lines := u.lines()
 	for at := range u.Topics {
-		r, err := e.dispatch(ctx, &u, at)
+		r, err := e.dispatch(ctx, &u, at, lines)
 		if err == nil && r.Duplicate || errors.Is(err, push.ErrBadEvent) {
 			u.ID = newID() // the given one is in use, or no ID for the hub
-			_, err = e.dispatch(ctx, &u, at)
+			_, err = e.dispatch(ctx, &u, at, lines)
 		}
 		if err != nil {
 			return "", err
@@ -93,8 +94,8 @@ func (e *Endpoint) publish(ctx context.Context, u Update) (id string, err error)
 
 // dispatch publishes an update under one of its topics. The first has its ID: the history
 // knows where to resume.
-func (e *Endpoint) dispatch(ctx context.Context, u *Update, at int) (push.Receipt, error) {
-	event := push.Event{Topic: hubTopic(u.Topics[at], u.Private), Data: u.encode(at)}
+func (e *Endpoint) dispatch(ctx context.Context, u *Update, at int, lines []byte) (push.Receipt, error) {
+	event := push.Event{Topic: hubTopic(u.Topics[at], u.Private), Data: u.encode(at, lines)}
 	if at == 0 {
 		event.ID = u.ID
 	}
@@ -102,9 +103,13 @@ func (e *Endpoint) dispatch(ctx context.Context, u *Update, at int) (push.Receip
 }
 
 // encode returns an update under one of its topics: as the data of the hub's event, which
-// decode reads.
-func (u *Update) encode(at int) []byte {
-	b := []byte{0}
+// decode reads. lines are those of all its copies.
+func (u *Update) encode(at int, lines []byte) []byte {
+	size := 1 + (len(u.Topics)+4)*binary.MaxVarintLen16 + 2*len(u.ID) + len(lines)
+	for _, t := range u.Topics {
+		size += len(t)
+	}
+	b := append(make([]byte, 0, size), 0)
 	if u.Private {
 		b[0] = 1
 	}
@@ -118,6 +123,11 @@ func (u *Update) encode(at int) []byte {
 		b = appendText(b, t)
 	}
 	b = append(append(append(b, "id: "...), u.ID...), '\n')
+	return append(b, lines...)
+}
+
+// lines returns what follows the ID in the text of an update.
+func (u *Update) lines() (b []byte) {
 	if u.Type != "" {
 		b = append(append(append(b, "event: "...), u.Type...), '\n')
 	}
