@@ -92,6 +92,10 @@ test("eventsource-constructor-non-same-origin: a server of another origin that a
     globalThis.tried = 0;
     globalThis.subscribe(url, { retry: 1, maxRetry: 2, onEvent: (e) => globalThis.got.push(e.text()), onStatus: (s) => (globalThis.tried += s.state === "waiting") });
   }, `${other.url}/other`);
+  await page.evaluate((url) => {
+    globalThis.source = new EventSource(url);
+  }, `${other.url}/other`);
+  await wait(page, () => globalThis.source.readyState === EventSource.CLOSED);
   await wait(page, () => globalThis.tried > 2); // fetch does not say why it failed: it may pass
   assert.deepEqual(await page.evaluate(() => globalThis.got), []);
 });
