@@ -195,6 +195,27 @@ func TestPublish(t *testing.T) {
 			t.Errorf("a cookie sent from %s: %v", origin, err)
 		}
 	}
+	// Without Origin, another field says where it comes from, or it is refused.
+	for _, c := range []struct {
+		name, value string
+		ok          bool
+	}{
+		{"Accept", "*/*", false},
+		{"Referer", "", false},
+		{"Referer", "/page", false},
+		{"Referer", "https://evil.example/page", false},
+		{"Referer", "https://app.example/page?x", true},
+		{"Referer", "http://example.com/", true},
+		{"Sec-Fetch-Site", "cross-site", false},
+		{"Sec-Fetch-Site", "same-origin", true},
+	} {
+		r := request("POST", "/", "")
+		r.AddCookie(&http.Cookie{Name: "session", Value: token([]string{"a"})})
+		r.Header.Set(c.name, c.value)
+		if err := tokens.Publish(r, "a"); (err == nil) != c.ok {
+			t.Errorf("a cookie with %s %q: %v", c.name, c.value, err)
+		}
+	}
 }
 
 // TestHandler wants subscribers to get what their tokens allow, until they expire.
