@@ -187,19 +187,14 @@ func TestPublish(t *testing.T) {
 	if tokens.Publish(request("POST", "/", token([]string{"**"})), "a/*") == nil {
 		t.Error("a pattern was accepted as topic")
 	}
-	for origin, ok := range map[string]bool{"http://example.com": true, "https://app.example": true, "https://evil.example": false} {
-		r := request("POST", "/", "")
-		r.AddCookie(&http.Cookie{Name: "session", Value: token([]string{"a"})})
-		r.Header.Set("Origin", origin)
-		if err := tokens.Publish(r, "a"); (err == nil) != ok {
-			t.Errorf("a cookie sent from %s: %v", origin, err)
-		}
-	}
-	// Without Origin, another field says where it comes from, or it is refused.
+	// A cookie comes with a field that says where it comes from.
 	for _, c := range []struct {
 		name, value string
 		ok          bool
 	}{
+		{"Origin", "http://example.com", true},
+		{"Origin", "https://app.example", true},
+		{"Origin", "https://evil.example", false},
 		{"Accept", "*/*", false},
 		{"Referer", "", false},
 		{"Referer", "/page", false},
