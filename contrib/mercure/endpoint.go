@@ -44,7 +44,8 @@ type Options struct {
 	// New, and it has no Broker. Some defaults differ, because a client cannot be told what it
 	// missed: Policy is Disconnect, and History 1,024 events and 4 MiB a topic, or eight times
 	// MaxData if that is more. That is more than waits for a subscriber: one that was too slow
-	// comes back for all of it.
+	// comes back for all of it. A quarter of MaxBytes is for the latest updates with several topics,
+	// which are held once for all topics but the first.
 	Push push.Options
 }
 
@@ -57,6 +58,7 @@ type Endpoint struct {
 	subscribers *pushjwt.Tokens // nil: there are no keys
 	handler     *push.Handler
 	active      registry
+	bodies      bodies
 	order       sync.Mutex             // held while the copies of an update are published
 	last        atomic.Pointer[string] // ID of the last update
 }
@@ -74,7 +76,10 @@ func New(ctx context.Context, o Options) (*Endpoint, error) {
 		return nil, errors.New("mercure: Options.Push.Broker is set: an endpoint serves one process, because clients resume by IDs that a broker does not keep")
 	}
 	o.fill()
-	e := &Endpoint{o: o}
+	e := &Endpoint{o: o, bodies: bodies{by: map[uint64]*body{}}}
+	if most := o.Push.MaxBytes / bodyShare; o.Push.MaxBytes >= leastHub {
+		e.bodies.most, o.Push.MaxBytes = most, o.Push.MaxBytes-most
+	}
 	e.active.init()
 	earliest := earliestID
 	e.last.Store(&earliest)
@@ -109,6 +114,9 @@ func (o *Options) fill() {
 	if p.History.Bytes == 0 {
 		p.History.Bytes = max(4<<20, 8*o.MaxData)
 	}
+	if p.MaxBytes == 0 {
+		p.MaxBytes = 512 << 20
+	}
 	p.Formats = []format.Format{stream{}}
 	p.Rules = append([]push.Rule{{Pattern: subscriptionsTopic, History: push.History{Events: subscriptionsKept}}}, p.Rules...)
 	p.MaxFilters = 8 * maxSelectors                             // twice what filters returns, once each for public and private updates
@@ -141,8 +149,12 @@ func (e *Endpoint) Close() error {
 	return e.hub.Close()
 }
 
-// Stats returns the figures of the hub.
-func (e *Endpoint) Stats() push.Stats { return e.hub.Stats() }
+// Stats returns the figures of the hub. Bytes has those of the updates with several topics too.
+func (e *Endpoint) Stats() push.Stats {
+	st := e.hub.Stats()
+	st.Bytes += e.bodies.size()
+	return st
+}
 
 // ServeHTTP implements http.Handler, for Path and what is below it. Each subscriber has the
 // goroutine of its handler, under any server.

@@ -53,9 +53,10 @@ func FuzzDecode(f *testing.F) {
 	for at := range u.Topics {
 		f.Add(u.encode(at))
 	}
+	f.Add(name(7, 2, "1"))
 	f.Add([]byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = decode(b)
+		_, _ = new(bodies).read(b)
 	})
 }
 

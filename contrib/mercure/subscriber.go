@@ -2,6 +2,7 @@ package mercure
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/push"
+	"github.com/redline-go/redline/push/format"
 )
 
 // earliestID asks for everything that the history holds (Reconnection), here and of the hub.
@@ -138,6 +140,7 @@ type response struct {
 	selectors []selector // what it wants
 	granted   []selector // of private updates: what it may read
 	asked     string     // Last-Event-ID
+	last      string     // ID of the last update that it got, or knows to have missed
 	lost      bool       // there is a gap after what it asked for
 	pending   []byte     // waits for the head
 	open      bool       // the head was sent
@@ -170,11 +173,19 @@ func (s *response) Write(p []byte) (int, error) {
 	kind, text := p[0], p[1:]
 	switch kind {
 	case kindUpdate:
-		c, err := decode(text)
-		if err != nil || !s.wants(&c) {
+		c, err := s.endpoint.bodies.read(text)
+		switch {
+		case errors.Is(err, errDropped):
+			if c.id == s.asked || c.id == s.last {
+				return len(p), nil // another copy of what it has, or knows that it misses
+			}
+			s.last, s.lost = c.id, true
+			text = stream{}.AppendGap(nil, &format.Gap{Reason: "history"})[1:]
+		case err != nil || !s.wants(&c):
 			return len(p), nil
+		default:
+			s.last, text = c.id, c.text
 		}
-		text = c.text
 	case kindGap:
 		s.lost = true
 	case kindOther:

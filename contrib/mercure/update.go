@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,36 +78,49 @@ func (e *Endpoint) publish(ctx context.Context, u Update) (id string, err error)
 	}
 	e.order.Lock()
 	defer e.order.Unlock()
-	for at := range u.Topics {
-		r, err := e.dispatch(ctx, &u, at)
-		if err == nil && r.Duplicate || errors.Is(err, push.ErrBadEvent) {
-			u.ID = newID() // the given one is in use, or no ID for the hub
-			_, err = e.dispatch(ctx, &u, at)
-		}
-		if err != nil {
-			return "", err
-		}
+	// The first event has the ID: the history knows where to resume.
+	first := func() (push.Receipt, error) {
+		return e.hub.Publish(ctx, push.Event{Topic: hubTopic(u.Topics[0], u.Private), ID: u.ID, Data: u.encode(0)})
+	}
+	r, err := first()
+	if err == nil && r.Duplicate || errors.Is(err, push.ErrBadEvent) {
+		u.ID = newID() // the given one is in use, or no ID for the hub
+		_, err = first()
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(u.Topics) > 1 {
+		err = e.alternates(ctx, &u)
+	}
+	if err != nil {
+		return "", err
 	}
 	e.last.Store(&u.ID)
 	return u.ID, nil
 }
 
-// dispatch publishes an update under one of its topics. The first has its ID: the history
-// knows where to resume.
-func (e *Endpoint) dispatch(ctx context.Context, u *Update, at int) (push.Receipt, error) {
-	event := push.Event{Topic: hubTopic(u.Topics[at], u.Private), Data: u.encode(at)}
-	if at == 0 {
-		event.ID = u.ID
+// alternates publishes an update under its other topics.
+func (e *Endpoint) alternates(ctx context.Context, u *Update) error {
+	number, named := e.bodies.keep(&body{u.ID, u.Private, slices.Clone(u.Topics), u.text()})
+	for at := 1; at < len(u.Topics); at++ {
+		event := push.Event{Topic: hubTopic(u.Topics[at], u.Private)}
+		if event.Data = name(number, at, u.ID); !named {
+			event.Data = u.encode(at)
+		}
+		if _, err := e.hub.Publish(ctx, event); err != nil {
+			return err
+		}
 	}
-	return e.hub.Publish(ctx, event)
+	return nil
 }
 
 // encode returns an update under one of its topics: as the data of the hub's event, which
 // decode reads.
 func (u *Update) encode(at int) []byte {
-	b := []byte{0}
+	b := []byte{copyPublic}
 	if u.Private {
-		b[0] = 1
+		b[0] = copyPrivate
 	}
 	b = appendText(b, u.ID)
 	b = binary.AppendUvarint(b, uint64(at+1))
@@ -117,7 +131,12 @@ func (u *Update) encode(at int) []byte {
 	for _, t := range u.Topics[at+1:] {
 		b = appendText(b, t)
 	}
-	b = append(append(append(b, "id: "...), u.ID...), '\n')
+	return append(b, u.text()...)
+}
+
+// text returns what subscribers get of an update.
+func (u *Update) text() []byte {
+	b := append(append([]byte("id: "), u.ID...), '\n')
 	if u.Type != "" {
 		b = append(append(append(b, "event: "...), u.Type...), '\n')
 	}
@@ -151,7 +170,7 @@ func decode(b []byte) (c copied, err error) {
 	if len(b) == 0 {
 		return c, errCopy
 	}
-	c.private, b = b[0] != 0, b[1:]
+	c.private, b = b[0] == copyPrivate, b[1:]
 	number := func() (n int) {
 		v, size := binary.Uvarint(b)
 		if size <= 0 || v > uint64(len(b)) {

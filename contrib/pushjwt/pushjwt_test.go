@@ -187,12 +187,28 @@ func TestPublish(t *testing.T) {
 	if tokens.Publish(request("POST", "/", token([]string{"**"})), "a/*") == nil {
 		t.Error("a pattern was accepted as topic")
 	}
-	for origin, ok := range map[string]bool{"http://example.com": true, "https://app.example": true, "https://evil.example": false} {
+	// A cookie comes with a field that says where it comes from.
+	for _, c := range []struct {
+		name, value string
+		ok          bool
+	}{
+		{"Origin", "http://example.com", true},
+		{"Origin", "https://app.example", true},
+		{"Origin", "https://evil.example", false},
+		{"Accept", "*/*", false},
+		{"Referer", "", false},
+		{"Referer", "/page", false},
+		{"Referer", "https://evil.example/page", false},
+		{"Referer", "https://app.example/page?x", true},
+		{"Referer", "http://example.com/", true},
+		{"Sec-Fetch-Site", "cross-site", false},
+		{"Sec-Fetch-Site", "same-origin", true},
+	} {
 		r := request("POST", "/", "")
 		r.AddCookie(&http.Cookie{Name: "session", Value: token([]string{"a"})})
-		r.Header.Set("Origin", origin)
-		if err := tokens.Publish(r, "a"); (err == nil) != ok {
-			t.Errorf("a cookie sent from %s: %v", origin, err)
+		r.Header.Set(c.name, c.value)
+		if err := tokens.Publish(r, "a"); (err == nil) != c.ok {
+			t.Errorf("a cookie with %s %q: %v", c.name, c.value, err)
 		}
 	}
 }

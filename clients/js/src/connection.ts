@@ -80,6 +80,7 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
         if (id || type === position) last = id;
         if (!control) return sink.event(raw);
         if (type === `${reserved}gap`) sink.gap(control);
+        if (type === `${reserved}start` && typeof control.retry_ms === "number") wire.retry(control.retry_ms);
         if (!bye) {
           if (id) sink.event(["", id, position, ""]);
           return;

@@ -146,9 +146,10 @@ function protobuf(max: number, wire: Wire): Decoder {
     } else if (bye instanceof Uint8Array) {
       const { 1: reason, 2: retry_ms } = fields(bye);
       control = { reason: text(reason), retry_ms };
+    } else if (start instanceof Uint8Array) {
+      control = { retry_ms: fields(start)[1] };
     }
-    const payload = data instanceof Uint8Array ? data : start instanceof Uint8Array ? "{}" : "";
-    wire.event([text(topic), text(id), control ? `${reserved}${gap ? "gap" : "bye"}` : text(type), control ? JSON.stringify(control) : payload]);
+    wire.event([text(topic), text(id), text(type), control ? JSON.stringify(control) : data instanceof Uint8Array ? data : ""]);
   };
   let parts: Uint8Array[] = [], size = 0, need = 1;
   return (chunk) => {

@@ -11,24 +11,27 @@ import type { Options, Status } from "./index.js";
  * state is `closed`.
  */
 export function usePush(url: string | null, options: Options = {}): Status {
-  const [status, set] = useState<Status>({ state: url === null ? "closed" : "connecting" });
+  const key = JSON.stringify([url, options.topics, options.format, options.share]);
+  const first: Status = { state: url === null ? "closed" : "connecting" };
+  const [known, set] = useState({ key, status: first });
   const [begin] = useState(chain);
   const latest = useRef(options);
   useEffect(() => {
     latest.current = options;
   });
   useEffect(() => {
-    set({ state: url === null ? "closed" : "connecting" });
+    const tell = (status: Status) => set({ key, status });
+    tell(first);
     if (url === null) return;
     return begin(url, {
       ...latest.current,
       onEvent: (e) => latest.current.onEvent?.(e),
       onGap: (g) => latest.current.onGap?.(g),
       onStatus: (s) => {
-        set(s);
+        tell(s);
         latest.current.onStatus?.(s);
       },
     });
-  }, [url, JSON.stringify([options.topics, options.format, options.share])]);
-  return status;
+  }, [key]);
+  return known.key === key ? known.status : first; // not what the subscription before was
 }

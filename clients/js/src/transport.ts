@@ -45,8 +45,8 @@ export async function viaFetch({ url, o, last, signal, open, bytes }: Attempt): 
   const headers = new Headers(await (typeof o.headers === "function" ? o.headers() : o.headers));
   const [type] = formats[o.format ?? "sse"];
   headers.set("Accept", type);
-  // A field of fetch holds no other characters.
-  if (/^[!-~]+$/.test(last)) headers.set("Last-Event-ID", last);
+  // In UTF-8, as an EventSource does. A field holds no control characters, and no spaces at its ends.
+  if (!/[\0-\x1f\x7f]|^ | $|^$/.test(last)) headers.set("Last-Event-ID", String.fromCharCode(...new TextEncoder().encode(last)));
   else if (last) url.searchParams.set("last_event_id", last);
   const response = await (o.fetch ?? fetch)(url, { headers, signal, cache: "no-store", credentials: o.credentials ?? "same-origin" });
   if (response.status !== 200) throw refused(response, o);

@@ -24,6 +24,7 @@ const pages = {
       window.url = setUrl;
       const status = usePush(url, { topics: [topic], onEvent: (e) => setSeen([...seen, topic + ":" + e.text()]) });
       window.topic = setTopic;
+      (window.shown ??= []).push([url, status.state]);
       return h("p", null, status.state + " " + seen.join());
     }
     let root;
@@ -103,9 +104,12 @@ for (const [name, code] of Object.entries(pages)) {
 
       await page.evaluate(() => window.url("/silent")); // where nobody answers
       await silent;
+      // Not even one picture says that the new one is open.
+      if (name === "react") assert.deepEqual(await page.evaluate(() => window.shown.filter(([url, state]) => url === "/silent" && state !== "connecting")), []);
       await shows("connecting a:1,a:2,b:3,c:4");
       await page.evaluate(() => window.url(null));
       await shows("closed a:1,a:2,b:3,c:4");
+      if (name === "react") assert.deepEqual(await page.evaluate(() => window.shown.filter(([url, state]) => !url && state !== "closed")), []);
       await hub.until((h) => h.subscribers === 0);
       await page.evaluate(() => window.url("/events"));
       await shows("open a:1,a:2,b:3,c:4");

@@ -250,7 +250,7 @@ export class Hub {
       this.#changed();
     });
     if (format === "sse" && this.retry !== undefined) w.write(`retry: ${this.retry}\n\n`);
-    const last = url.searchParams.get("last_event_id") ?? q.headers["last-event-id"];
+    const last = url.searchParams.get("last_event_id") ?? Buffer.from(q.headers["last-event-id"] ?? "", "latin1").toString();
     if (last) this.#replay(s, last);
     if (this.lifetime) s.end = setTimeout(() => this.#dismiss(s, "lifetime", 0), this.lifetime);
     this.#subscribers.add(s);

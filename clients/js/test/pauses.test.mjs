@@ -52,6 +52,34 @@ test("retry: replaces the first bound, and is bounded itself", async (t) => {
   assert.deepEqual(pauses(), [2000, 15_000]);
 });
 
+test("retry_ms of the hub's start does too", async (t) => {
+  const bodies = {
+    ndjson: ['{"id":"1-0","type":"hub:start","data":{"retry_ms":4000}}\n', '{"type":"hub:start","data":{"retry_ms":1e30}}\n', '{"type":"hub:start","data":{"retry_ms":0}}\n'],
+    // As package push/format writes it: id, type, and Start.
+    protobuf: ["\x15\x12\x031-0\x1a\x09hub:start\x3a\x03\x08\xa0\x1f", "\x18\x1a\x09hub:start\x3a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x0f\x1a\x09hub:start\x3a\x02\x08\x00"],
+  };
+  const types = { ndjson: "application/x-ndjson", protobuf: "application/vnd.redline.events+protobuf" };
+  for (const [format, texts] of Object.entries(bodies)) {
+    const { c, pauses } = attempts(t, (n) => new Response(Buffer.from(texts[n] ?? "", "latin1"), { headers: { "Content-Type": types[format] } }), { format });
+    for (const pause of [2000, 15_000, 200]) { // 0 counts as 100
+      await settle();
+      assert.equal(pauses().at(-1), pause, format);
+      mock.timers.tick(pause);
+    }
+    assert.deepEqual(c.events, []);
+    c.subscription.close();
+  }
+});
+
+test("a hub's start that says nothing that is a time changes no pause", async (t) => {
+  for (const said of ["{}", '{"retry_ms":"soon"}', '{"retry_ms":null}', '{"retry_ms":[]}']) {
+    const { c, pauses } = attempts(t, () => new Response(`{"type":"hub:start","data":${said}}\n`, { headers: { "Content-Type": "application/x-ndjson" } }), { format: "ndjson" });
+    await settle();
+    assert.deepEqual(pauses(), [500], said);
+    c.subscription.close();
+  }
+});
+
 test("retry: 0 and the option 0 leave pauses that grow", async (t) => {
   for (const [body, retry, want] of [["retry: 0\n\n", undefined, [50, 100, 200, 400]], ["", 0, [500, 1000, 2000, 4000]]]) {
     const { c, pauses } = attempts(t, () => stream(body), { retry });

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { bundle } from "./browser.mjs";
 
 /** Bytes of the core, minified and compressed by gzip. The README promises at most these. */
-const most = 4200;
+const most = 4250;
 
 const packed = async (code, more) => gzipSync(await bundle(code, more), { level: 9 }).length;
 
