@@ -38,6 +38,26 @@ func (d *Document) noteVarying() {
 	}
 }
 
+// muchWaited is the share of the arrivals that may wait for a connection without a note.
+const muchWaited = 0.01
+
+// noteWaited says that arrivals waited for a connection, if their number was not asked for and there
+// were no more: the gates do not count that against the run.
+func (d *Document) noteWaited() {
+	o, c := d.Open, d.Config
+	if o == nil || !c.Unasked || o.Due == 0 || c.Most > 0 && d.Connects.Made < uint64(c.Most) {
+		return
+	}
+	if share := float64(o.Waited) / float64(o.Due); share > muchWaited {
+		what := "connections"
+		if c.HTTP2 {
+			what = "streams"
+		}
+		d.Notes = append(d.Notes, fmt.Sprintf("%s of the arrivals waited for one of the %d %s, which is part of the response times, as for users who share them; give the load more with -c",
+			report.Percent(share), max(c.Connections, c.Most)*max(c.Streams, 1), what))
+	}
+}
+
 // muchAfter is the share of the latencies that the time series may lack without a note.
 const muchAfter = 0.01
 

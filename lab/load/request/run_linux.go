@@ -101,7 +101,7 @@ func (c *client) Begin(begin, end int64) {
 	}
 	c.flight.Begin(begin, end)
 	c.answers = tally.Answers{}
-	c.stalls = tally.NewGaps(begin, end)
+	c.thread.Begin(begin, end)
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
 		c.quota.begin(c.spec.Requests, c.underWay())
@@ -146,7 +146,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	res.Held = c.held
 	c.answers.Result(res)
 	res.InFlight, res.InFlightMax = c.flight.Window()
-	res.Stalls, res.Stalled, res.Silences = c.stalls.Result(), c.stalls.Sum(), c.flight.Silences(now)
+	res.Stalls, res.Stalled, res.Silences = c.thread.Stalls.Result(), c.thread.Stalls.Sum(), c.flight.Silences(now)
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)
