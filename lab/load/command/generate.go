@@ -258,6 +258,6 @@ func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
 	return &spec.Tick{
 		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P95: p.P95, P99: p.P99,
 		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting, InFlight: p.InFlight,
-		Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut, Users: int(math.Round(p.Users)),
+		Held: p.Held, TargetHeat: p.TargetHeat, Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut, Users: int(math.Round(p.Users)),
 	}
 }

@@ -128,11 +128,14 @@ func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 // setup, of which nothing else is recorded.
 func (l *loop) rightTarget(x *exchange, target *scenario.Target, now int64) (setup bool) {
 	setup = target.Setup()
+	since := x.sent
+	if l.open != nil && !setup {
+		since = x.arrival.Intended
+	}
+	if !setup {
+		l.play.moments.add(target.Index(), now-since)
+	}
 	if l.counted(x, target) {
-		since := x.sent
-		if l.open != nil && !setup {
-			since = x.arrival.Intended
-		}
 		count := &l.play.counts[target.Index()]
 		count.requests++
 		tally.Record(count.hist, now-since, 1)

@@ -88,6 +88,10 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 		t.Users = c.standing * max(c.spec.Streams, 1)
 	}
 	t.InFlight, t.InFlightMax = c.flight.Take(now)
+	t.Held = float64(c.thread.Take()) / 1e9 / t.Seconds
+	if c.play != nil {
+		t.TargetHeat = c.play.moments.take()
+	}
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}

@@ -139,6 +139,7 @@ func (c *client) Mark() { c.was, c.at = c.at, *c.Counts() }
 func (c *client) Tick(t *spec.Tick, _ int64) {
 	d := c.at.Since(&c.was)
 	t.Requests, t.Errors = d.Events, d.Failures()
+	t.Held = float64(c.thread.Take()) / 1e9 / t.Seconds
 	t.BytesIn, t.BytesOut = d.BytesIn, d.BytesOut
 	if t.Errors > 0 {
 		t.Kinds = d.ByKind()

@@ -154,7 +154,23 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 		if kind == "ramp" {
 			t.Users = int(64 * (1 - math.Abs(max(t.T, 0)-5)/5))
 		}
+		if kind != "stream" && kind != "bare" { // a neighbour, and a generator that does not run during the stall
+			if t.Held = 0.01 * m.rng.Float64(); stalled {
+				t.Held = 0.9
+			}
+		}
+		if kind == "scenario" {
+			half := make([][2]uint64, 0, len(t.Heat))
+			for _, h := range t.Heat {
+				half = append(half, [2]uint64{min(h[0]+4, results.HeatBuckets-1), h[1] / 2})
+			}
+			t.TargetHeat = [][][2]uint64{nil, t.Heat, half}
+		}
 		p := present.PointOf(t)
+		if i := len(d.Series); i%5 == 4 && kind != "bare" {
+			steal, foreign := 0.02*m.rng.Float64(), 0.3*m.rng.Float64()
+			p.Steal, p.Foreign = &steal, &foreign
+		}
 		if d.Server != nil {
 			p.RSSBytes, p.Threads = uint64(18<<20+1e5*at), 9
 		} else {
