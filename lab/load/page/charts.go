@@ -144,10 +144,10 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 			over("at most", "third", highest(func(p *present.Point) (float64, bool) { return float64(p.InFlightMax), p.InFlightMax > 0 })),
 		}
 	}
-	list := []chart{rate, times, disturbance(d, over), errors}
+	list := []chart{rate, errors, times, disturbance(d, over)} // two of them are beside each other
 	if d.Stream != nil {
 		list[0].Title, list[0].Text = "Events", "Events a second, of all subscribers together."
-		list[1].Title = "Delay"
+		list[2].Title = "Delay"
 		list = append(list, heard(d, over)...)
 	} else {
 		list = append(append(list, perTarget(d, over)...), waiting, users, flight)
