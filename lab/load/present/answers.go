@@ -32,7 +32,13 @@ func bytesBetween(least, most int64) string {
 
 // noteVarying warns if the same GET had right answers of several sizes: some may be error pages.
 func (d *Document) noteVarying() {
-	if b := d.Bodies; b != nil && b.Min != b.Max && d.Config.Scenario == "" && d.Config.Method == "GET" {
+	b := d.Bodies
+	switch {
+	case b == nil || d.Config.Scenario != "" || d.Config.Method != "GET":
+	case b.Min == b.Max && b.Differed > 0:
+		d.Notes = append(d.Notes, fmt.Sprintf("the same request had right answers of different content and the same size: %d of the %d of which the first 4 KiB were compared. They may have a time or a number in them, and they may be errors: compare them with --check 'body contains ...'",
+			b.Differed, b.Compared))
+	case b.Min != b.Max:
 		d.Notes = append(d.Notes, fmt.Sprintf("the same request had right answers of %s: if they are to be the same, some may be errors; compare them with --check 'body contains ...'",
 			bytesBetween(b.Min, b.Max)))
 	}

@@ -170,7 +170,18 @@ func newRules(order *spec.Spec) *h1.Rules {
 	r.Status, r.Body = order.Expect.Status, order.Expect.Body
 	r.AnyBody = r.Body == nil
 	r.HeadOnly = bytes.HasPrefix(order.Request, []byte("HEAD "))
+	if r.AnyBody && len(order.More) == 0 {
+		r.Sample = h1.NewSample(order.Request)
+	}
 	return r
+}
+
+// describeAnswers stores the statuses and bodies of the window's answers in res.
+func (l *loop) describeAnswers(res *spec.Result) {
+	l.answers.Result(res)
+	if s := l.rules.Sample; s != nil && res.Bodies != nil {
+		res.Bodies.Compared, res.Bodies.Differed = s.Compared, s.Differed
+	}
 }
 
 // consume handles bytes of answers.

@@ -105,6 +105,9 @@ func (c *client) Begin(begin, end int64) {
 	}
 	c.flight.Begin(begin, end)
 	c.answers = tally.Answers{}
+	if c.rules.Sample != nil {
+		c.rules.Sample.Reset()
+	}
 	c.thread.Begin(begin, end)
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
@@ -148,7 +151,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
-	c.answers.Result(res)
+	c.describeAnswers(res)
 	res.InFlight, res.InFlightMax = c.flight.Window()
 	res.Stalls, res.Stalled, res.Silences = c.thread.Stalls.Result(), c.thread.Stalls.Sum(), c.flight.Silences(now)
 	switch {
