@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -211,5 +212,26 @@ func TestPageSteps(t *testing.T) {
 	}
 	if text := markup(t, d); !strings.Contains(text, `"bounds":[]`) {
 		t.Error("there are lines for more steps than can be distinguished")
+	}
+}
+
+// A chart has as many targets as there are colours: those with the most requests.
+func TestPageTargets(t *testing.T) {
+	d := runOf(t, "scenario")
+	for i := range 10 {
+		target := d.Targets[1]
+		target.Name, target.Requests = fmt.Sprintf("more %d", i), uint64(100+i)
+		d.Targets = append(d.Targets, target)
+	}
+	for i := range d.Series {
+		for len(d.Series[i].Targets) < len(d.Targets) {
+			d.Series[i].Targets = append(d.Series[i].Targets, present.TargetPoint{Rate: 1, P50Us: 10, P99Us: 20})
+		}
+	}
+	text := markup(t, d)
+	for want, there := range map[string]bool{"Of the 8 targets with the most requests, of 12": true, `"name":"more 9"`: true, `"name":"more 3"`: false} {
+		if strings.Contains(text, want) != there {
+			t.Errorf("%q on the page: want %v", want, there)
+		}
 	}
 }
