@@ -49,9 +49,14 @@ func TestMostConnections(t *testing.T) {
 		flags []string
 		grows bool
 	}{
-		{[]string{"--rate=5"}, true}, {[]string{"--find=p99<1s"}, true}, {[]string{"--rate=5", "--workers=2"}, true},
-		{[]string{"--rate=5", "--http2", "--streams=2"}, true}, {[]string{"--rate=5", "--http2", "--streams=16"}, false},
-		{[]string{"--rate=5", "--connections=64"}, false}, {[]string{"--rate=5", "--workers=2", "--bus=nats://127.0.0.1:1"}, false}, {nil, false},
+		{[]string{"--rate=5"}, true},
+		{[]string{"--find=p99<1s"}, true},
+		{[]string{"--rate=5", "--workers=2"}, true},
+		{[]string{"--rate=5", "--http2", "--streams=2"}, true},
+		{[]string{"--rate=5", "--http2", "--streams=16"}, false},
+		{[]string{"--rate=5", "--connections=64"}, false},
+		{[]string{"--rate=5", "--workers=2", "--bus=nats://127.0.0.1:1"}, false},
+		{nil, false},
 	} {
 		var flags Flags
 		set := pflag.NewFlagSet("load", pflag.ContinueOnError)
