@@ -18,6 +18,9 @@ type Window struct {
 	begin, end edge
 	others     time.Duration // CPU time of other processes from Open to End
 	visible    bool          // others is known
+
+	last       UsageReading  // of Usage
+	lastOthers time.Duration // used by others until then
 }
 
 // An edge holds the readings at one end of the window.
@@ -108,6 +111,30 @@ func (w *Window) Gone() error { return errors.Join(w.begin.gone, w.end.gone) }
 // Process returns what the server's processes did within the window: threads and descriptors
 // at its end, and the rest since its start. It is meaningless if Gone returns an error.
 func (w *Window) Process() results.Process { return Since(w.end.process, w.begin.process) }
+
+// Usage returns the shares of the CPUs' time since its last call, 0 to 1, that the hypervisor took, and
+// that processes outside of the run used; known is false at its first call. It reads a file for each
+// process of the machine.
+func (w *Window) Usage() (steal, foreign float64, known bool, err error) {
+	now, err := w.usage.Read()
+	if err != nil {
+		return 0, 0, false, fmt.Errorf("read the usage of the CPUs: %w", err)
+	}
+	others, visible, err := w.usage.Others()
+	if err != nil {
+		return 0, 0, false, err
+	}
+	before, used := w.last, others-min(others, w.lastOthers)
+	w.last, w.lastOthers = now, others
+	total := now.Seconds(before)
+	if before.at.IsZero() || total <= 0 {
+		return 0, 0, false, nil
+	}
+	if foreign = now.Foreign(before); visible {
+		foreign = min(foreign, used.Seconds()/total)
+	}
+	return now.Steal(before), foreign, true, nil
+}
 
 // Steal returns the share of the CPUs' time that the hypervisor took, 0 to 1.
 func (w *Window) Steal() float64 { return w.end.usage.Steal(w.begin.usage) }

@@ -52,6 +52,12 @@ func TestWindow(t *testing.T) {
 	if m.RSSBaseBytes != 7 || m.RSSPeakBytes != 1<<60 || m.RSSFinalBytes == 0 || m.VSSBytes == 0 {
 		t.Errorf("memory %+v: want base and peak unchanged, and the rest read", m)
 	}
+	if _, _, known, err := w.Usage(); err != nil || known {
+		t.Errorf("the first reading of the usage: known %v, %v", known, err)
+	}
+	if steal, foreign, known, err := w.Usage(); err != nil || !known || !(steal >= 0 && steal <= 1 && foreign >= 0 && foreign <= 1) {
+		t.Errorf("the usage: steal %v, foreign %v, known %v, %v", steal, foreign, known, err)
+	}
 	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}

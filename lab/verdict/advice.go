@@ -27,6 +27,8 @@ func Advice(gate string, open bool) string {
 		return "Lower the rate, or give the load more connections with -c. To find the highest rate that the server keeps up with, use --find."
 	case "send lag":
 		return "Give the load more connections with -c, lower the rate, or give the generator a quiet core with --cpu."
+	case "pacing":
+		return "Lower the rate, or give the generator a quiet core with --cpu."
 	case "workers":
 		return "The table of the generators shows the reason. Run again when all of them can run to the end."
 	case "given up":

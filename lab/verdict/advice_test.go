@@ -4,7 +4,7 @@ import "testing"
 
 func TestAdvice(t *testing.T) {
 	for _, gate := range []string{
-		"answers", "errors", "unanswered", "steady", "steal", "foreign CPU", "generator", "achieved", "send lag", "workers", "given up", "events", "read lag", "clocks", "standing",
+		"answers", "errors", "unanswered", "steady", "steal", "foreign CPU", "generator", "achieved", "send lag", "pacing", "workers", "given up", "events", "read lag", "clocks", "standing",
 		"complete", "published", "publish errors", "publish lag",
 	} {
 		for _, open := range []bool{false, true} {

@@ -40,6 +40,13 @@ func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 
+// Unasked is Open for a load whose number of connections was not asked for: that arrivals wait for one
+// is the server's doing, which Pacing describes. The requests that a stalled server leaves unanswered
+// may take any number of connections.
+func Unasked(r *spec.Result, objective float64) ([]results.Gate, error) {
+	return Pacing(r, max(lagFloor, lagShare*objective))
+}
+
 // Pacing is Open for a server that gets no more connections than its closed loop has: the
 // server causes the time that arrivals wait for a connection, which is part of its response
 // time. Instead of the send lag, the part of it that the generator itself caused is judged,

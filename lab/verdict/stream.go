@@ -25,7 +25,7 @@ func ReadLag(lag, delay *float64) results.Gate {
 	g := results.Gate{Name: "read lag", Passed: true, Limit: limit, Spoils: []results.Figure{results.FigureLatency}}
 	if lag != nil {
 		g.Value, g.Passed = *lag, *lag <= limit
-		g.Text = fmt.Sprintf("1 %% of the reads came %s or more after the last look at their socket, %s: delays may be the generator's",
+		g.Text = fmt.Sprintf("1 %% of the events were read %s or more after the last look at their socket, %s: delays may be the generator's",
 			report.Micros(*lag, " "), of)
 	}
 	return g

@@ -129,3 +129,32 @@ func TestImportUsage(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
 }
+
+// The recording of the shop that the documents import is a scenario that the shop answers right: without
+// what the browser's cache has answered, with the error that was recorded, and without credentials.
+func TestImportRecording(t *testing.T) {
+	once(t)
+	server := openShop(t)
+	text, err := os.ReadFile(filepath.Join(checkout, "examples/shop/browser.har"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	har := textFile(t, "browser.har", server.place(string(text)))
+	out := filepath.Join(t.TempDir(), "browser.yaml")
+	if code, said := stderrOf(t, "import", "har", har, "--out", out); code != 0 || strings.Contains(said, "credentials") || !strings.Contains(said, "cache") {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	code, shown, said := loadOf(t, t.Context(), "--targets", out, "--try")
+	if code != 0 || !strings.Contains(shown, "right: 6 of 6") || !strings.Contains(shown, "< 404 Not Found") {
+		t.Errorf("exit code %d: %s%s", code, shown, said)
+	}
+	scenario, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"think: 2.4", "- status: 404", `body: '{"item":2,"amount":1}'`} {
+		if !strings.Contains(string(scenario), want) {
+			t.Errorf("the scenario lacks %q:\n%s", want, scenario)
+		}
+	}
+}

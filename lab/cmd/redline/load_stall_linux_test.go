@@ -19,26 +19,34 @@ import (
 
 // stops answers, and stops the generator for a time at one request.
 func stops(t *testing.T, at int64, rest time.Duration) func(http.ResponseWriter, *http.Request, int64) {
-	var stopped sync.WaitGroup
-	t.Cleanup(stopped.Wait)
+	stop := stopper(t, rest)
 	return func(w http.ResponseWriter, r *http.Request, n int64) {
 		if n == at {
-			stopped.Go(func() {
-				for _, pid := range probe.Tree(os.Getpid()) {
-					if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err != nil || !strings.HasSuffix(string(text), "\x00"+load.Verb+"\x00") {
-						continue
-					}
-					if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-						t.Errorf("stop the generator: %v", err)
-					}
-					time.Sleep(rest)
-					if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-						t.Errorf("continue the generator: %v", err)
-					}
-				}
-			})
+			stop()
 		}
 		hello(w, r, n)
+	}
+}
+
+// stopper returns a function that begins to stop the generator, for a time.
+func stopper(t *testing.T, rest time.Duration) (stop func()) {
+	var stopped sync.WaitGroup
+	t.Cleanup(stopped.Wait)
+	return func() {
+		stopped.Go(func() {
+			for _, pid := range probe.Tree(os.Getpid()) {
+				if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err != nil || !strings.HasSuffix(string(text), "\x00"+load.Verb+"\x00") {
+					continue
+				}
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Errorf("stop the generator: %v", err)
+				}
+				time.Sleep(rest)
+				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+					t.Errorf("continue the generator: %v", err)
+				}
+			}
+		})
 	}
 }
 
@@ -60,6 +68,35 @@ func TestLoadGeneratorStops(t *testing.T) {
 	}
 	if ok, _ := d.Believed(); ok {
 		t.Error("a search would believe the run")
+	}
+}
+
+// TestLoadSubscribersStop charges the generator, and not the server, with the delays of events that it
+// read late because it did not run, and loses no subscriber to a timeout that only it has missed.
+func TestLoadSubscribersStop(t *testing.T) {
+	stop := stopper(t, 2*time.Second)
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for id := 1; r.Context().Err() == nil; id++ {
+			if n == 2 && id == 200 { // the first asks before the run
+				stop()
+			}
+			if _, err := fmt.Fprintf(w, "id: %d\ndata: %d\n\n", id, time.Now().UnixNano()); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	code, out, said := loadOf(t, t.Context(), "--sse", "--stamp", "@data:ns", "--stall", "1500ms", "-c", "4", "-d", "5s", "--warmup", "0", "--json", "-", url)
+	d := documentOf(t, out)
+	if gates := failed(d); !slices.Contains(gates, "stall") || d.Latency.Count > 1000 && (code != command.ExitInvalid || !slices.Contains(gates, "read lag")) {
+		t.Errorf("exit code %d, gates %v; %s", code, gates, said)
+	}
+	if v := d.Stream; v == nil || len(d.Errors) > 0 || v.Reconnects > 0 || v.Missed > 0 || v.Lag.MaxUs < 1.5e6 {
+		t.Errorf("%+v, errors %v", v, d.Errors)
+	}
+	if !strings.Contains(said, "the generator did not run for") {
+		t.Errorf("%s", said)
 	}
 }
 

@@ -26,7 +26,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// document returns the document of a run before it begins: the requested load, and its target.
+// document returns the document of a run before it begins: the requested load, and its target. words
+// describe the arrivals; a closed loop has none.
 func (s *session) document(words string) *present.Document {
 	p := s.plan
 	d := &present.Document{
@@ -39,9 +40,11 @@ func (s *session) document(words string) *present.Document {
 			Percentiles: p.percents,
 		},
 	}
-	if most := p.most(p.arrivals); most > d.Config.Connections {
+	open := words != ""
+	if most := p.most(open); most > d.Config.Connections {
 		d.Config.Most = most
 	}
+	d.Config.Unasked = open && !p.asked && p.subscribers == nil
 	p.describeUsers(&d.Config)
 	if p.subscribers != nil {
 		d.Stream = p.audience()

@@ -70,7 +70,7 @@ type Flags struct {
 // Bind adds the flags to f.
 func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
+	f.IntVarP(&l.connections, "connections", "c", 64, "open connections; without it an open loop makes more when arrivals wait, up to 1024 (not with --targets, whose connections are users, nor with --bus)")
 	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; with --stages the default is their sum, with --find it is the time of one step")
 	f.Int64VarP(&l.requests, "requests", "n", 0, "`NUMBER` of requests after which the window ends, including errors; with --rate, arrivals. With --duration, whichever comes first")
 	f.DurationVar(&l.warmup, "warmup", usualWarmup, "time before the measurement; a closed loop extends it while the rate has a trend; default with --requests: none")

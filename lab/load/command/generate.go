@@ -49,28 +49,34 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 		}
 		s.Scenario, s.Request, s.Expect = &play, nil, spec.Expect{}
 	}
-	if most := p.most(arrivals); most > s.Connections {
+	if most := p.most(arrivals != nil); most > s.Connections {
 		s.Initial, s.Connections = s.Connections, most
 	}
 	return s
 }
 
-// mostConnections is how many connections an open loop makes at most if its number is not given.
+// mostConnections is how many connections, or streams of them, an open loop makes at most if their
+// number is not given.
 const mostConnections = 1024
 
 // most returns how many connections a run makes at most. Users of an open loop are independent: if the
-// flags do not limit their connections, arrivals that wait for one get another. A search, users of a
-// scenario, and several workers keep their number, and HTTP/2 has streams.
-func (p *plan) most(arrivals *arrive.Plan) int {
+// flags do not limit their connections, arrivals that wait for one get another. Users of a scenario are
+// as many as were asked for: each has its own state, and may have logged in. How many files workers on
+// other machines may open is not known here.
+func (p *plan) most(open bool) int {
 	f := &p.flags
-	if arrivals == nil || p.asked || f.find != "" || p.workers > 1 || f.fleet.bus != "" || p.protocol.HTTP2 || p.users.scenario != nil || p.subscribers != nil {
+	if !open || p.asked || f.fleet.bus != "" || p.users.scenario != nil || p.subscribers != nil {
 		return f.connections
 	}
 	limit, err := fileLimit()
 	if err != nil {
 		return f.connections // the check of the flags has reported it
 	}
-	return max(f.connections, min(mostConnections, limit/2))
+	streams := 1
+	if p.protocol.HTTP2 {
+		streams = f.protocol.streams
+	}
+	return max(f.connections, min(mostConnections/streams, limit/2))
 }
 
 // longTick is the interval of the time series' points unless the window is short or very long.
@@ -252,6 +258,6 @@ func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
 	return &spec.Tick{
 		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P95: p.P95, P99: p.P99,
 		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting, InFlight: p.InFlight,
-		Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut, Users: int(math.Round(p.Users)),
+		Held: p.Held, TargetHeat: p.TargetHeat, Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut, Users: int(math.Round(p.Users)),
 	}
 }

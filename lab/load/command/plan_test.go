@@ -41,3 +41,36 @@ func TestProgress(t *testing.T) {
 		}
 	}
 }
+
+// Without -c the connections of an open loop grow, in a search too. Users of a scenario do not, nor do
+// connections of workers whose limits are unknown.
+func TestMostConnections(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		grows bool
+	}{
+		{[]string{"--rate=5"}, true},
+		{[]string{"--find=p99<1s"}, true},
+		{[]string{"--rate=5", "--workers=2"}, true},
+		{[]string{"--rate=5", "--http2", "--streams=2"}, true},
+		{[]string{"--rate=5", "--http2", "--streams=16"}, false},
+		{[]string{"--rate=5", "--connections=64"}, false},
+		{[]string{"--rate=5", "--workers=2", "--bus=nats://127.0.0.1:1"}, false},
+		{nil, false},
+	} {
+		var flags Flags
+		set := pflag.NewFlagSet("load", pflag.ContinueOnError)
+		flags.Bind(set)
+		if err := set.Parse(c.flags); err != nil {
+			t.Fatal(err)
+		}
+		p, err := flags.resolve("http://127.0.0.1:1/", set.Changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := p.arrivals != nil || flags.find != ""
+		if most := p.most(open); (most > flags.connections) != c.grows || most*max(flags.protocol.streams, 1) > mostConnections {
+			t.Errorf("%v: %d connections at most", c.flags, most)
+		}
+	}
+}

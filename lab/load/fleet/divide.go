@@ -50,6 +50,9 @@ func specOf(whole *spec.Spec, share Share, users, connections int) *spec.Spec {
 	s := *whole
 	n := float64(share.Workers)
 	s.Member, s.Connections = true, share.Connections
+	if whole.Initial > 0 {
+		s.Initial = max(countOf(whole.Initial, share), 1)
+	}
 	s.ConnectRate /= n
 	s.Sources = nil
 	for _, a := range share.Sources {

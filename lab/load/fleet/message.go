@@ -134,6 +134,9 @@ type tick struct {
 	InFlight  float64     `json:"in_flight"`       // requests, on average
 	Waiting   uint64      `json:"waiting"`         // arrivals
 	ServerCPU float64     `json:"server_cpu"`      // CPU seconds per second
+	Held      float64     `json:"held"`            // share of the tick
+
+	TargetHeat [][][2]uint64 `json:"target_heat"` // Heat of each target
 
 	Kinds    map[string]uint64 `json:"kinds"` // errors
 	BytesIn  uint64            `json:"bytes_in"`

@@ -3,6 +3,7 @@ package fleet
 import (
 	"math"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -24,6 +25,9 @@ type Point struct {
 	Users     float64 `json:"users,omitempty"`           // of a ramp, of all workers, on average
 	InFlight  float64 `json:"in_flight,omitempty"`       // requests sent and not answered, of all workers, on average
 	ServerCPU float64 `json:"server_cpu"`                // CPU seconds per second
+	Held      float64 `json:"held,omitempty"`            // share of the time for which a worker's thread did not run, but was to; maximum over the workers
+
+	TargetHeat [][][2]uint64 `json:"target_heat,omitempty"` // Heat of each target of a scenario
 
 	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind
 	BytesIn  uint64            `json:"bytes_in,omitempty"`
@@ -71,7 +75,8 @@ type bin struct {
 	heat             [results.HeatBuckets]uint64
 	from, to         int64 // reported interval, nanoseconds since the start
 	worked           int64 // reported nanoseconds, sum over all workers
-	lag              float64
+	lag, held        float64
+	targets          [][results.HeatBuckets]uint64
 	ages             [3]float64 // quantiles of ticks without an answer: ages of what waits
 	waiting, cpu     float64    // multiplied by nanoseconds
 	users            float64    // the same
@@ -136,7 +141,17 @@ func (s *series) add(from, to int64, t *tick) {
 		}
 		b.from, b.to = min(b.from, at), max(b.to, end)
 		b.worked += end - at
-		b.lag = max(b.lag, t.SendLag)
+		for len(b.targets) < min(len(t.TargetHeat), spec.MaxTargetHeat) {
+			b.targets = append(b.targets, [results.HeatBuckets]uint64{})
+		}
+		for i := range b.targets[:min(len(b.targets), len(t.TargetHeat))] {
+			for _, h := range t.TargetHeat[i] {
+				if h[0] < results.HeatBuckets {
+					b.targets[i][h[0]] += part(h[1])
+				}
+			}
+		}
+		b.lag, b.held = max(b.lag, t.SendLag), max(b.held, t.Held)
 		if len(t.Heat) == 0 {
 			b.ages = [3]float64{max(b.ages[0], t.P50), max(b.ages[1], t.P95), max(b.ages[2], t.P99)}
 		}
@@ -163,20 +178,30 @@ func (s *series) point(i int) Point {
 	p.BytesIn, p.BytesOut = b.in, b.out
 	p.Rate = float64(b.requests) / p.Seconds
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
-	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)
+	p.SendLag, p.Held, p.ServerCPU = b.lag, b.held, b.cpu/float64(b.worked)
 	p.InFlight = b.flight / float64(b.to-b.from)
 	p.Waiting = uint64(math.Round(b.waiting / float64(b.to-b.from)))
 	p.Users = b.users / float64(b.to-b.from)
-	for h, n := range b.heat {
-		if n > 0 {
-			p.Heat = append(p.Heat, [2]uint64{uint64(h), n})
-		}
+	p.Heat = sparse(&b.heat)
+	for i := range b.targets {
+		p.TargetHeat = append(p.TargetHeat, sparse(&b.targets[i]))
 	}
 	p.P50, p.P95, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.95), quantile(p.Heat, 0.99)
 	if len(p.Heat) == 0 {
 		p.P50, p.P95, p.P99 = b.ages[0], b.ages[1], b.ages[2]
 	}
 	return p
+}
+
+// sparse returns the counts that are not 0, with their buckets.
+func sparse(counts *[results.HeatBuckets]uint64) [][2]uint64 {
+	list := [][2]uint64{}
+	for h, n := range counts {
+		if n > 0 {
+			list = append(list, [2]uint64{uint64(h), n})
+		}
+	}
+	return list
 }
 
 // quantile returns a quantile in microseconds, interpolated within a bucket.

@@ -18,13 +18,14 @@ func TestSeriesKeepsCounts(t *testing.T) {
 		for range 200 {
 			next := at + 80e6 + r.Int64N(150e6)
 			k := &tick{Requests: r.Uint64N(1000), Errors: r.Uint64N(3), Heat: [][2]uint64{{5, r.Uint64N(50)}, {9, r.Uint64N(7)}}}
+			k.TargetHeat = [][][2]uint64{nil, k.Heat, {{1 << 60, 1}}} // the last of no bucket
 			k.BytesIn, k.BytesOut, k.Kinds = r.Uint64N(1000), r.Uint64N(1000), map[string]uint64{"timeout": k.Errors}
 			s.add(at, next, k)
 			bytes += k.BytesIn + k.BytesOut
 			timeouts += k.Errors
 			requests += k.Requests
 			errs += k.Errors
-			heat += k.Heat[0][1] + k.Heat[1][1]
+			heat += 2 * (k.Heat[0][1] + k.Heat[1][1]) // of all, and of the targets
 			worked += uint64(next - at)
 			at = next
 		}
@@ -35,8 +36,10 @@ func TestSeriesKeepsCounts(t *testing.T) {
 		errs -= p.Errors
 		bytes -= p.BytesIn + p.BytesOut
 		timeouts -= p.Kinds["timeout"]
-		for _, h := range p.Heat {
-			heat -= h[1]
+		for _, counts := range append(p.TargetHeat, p.Heat) {
+			for _, h := range counts {
+				heat -= h[1]
+			}
 		}
 		worked -= uint64(s.bins[i].worked)
 	}

@@ -38,6 +38,8 @@ type Rules struct {
 	AnyBody  bool   // the body is not compared
 	HeadOnly bool   // the request was HEAD: responses have no body, whatever their fields say
 	MaxBody  int64  // limit in bytes on a body of unannounced length; 0: no limit
+
+	Sample *Sample // compares some bodies; nil: none
 }
 
 // Sink receives the parts of a response, for callers that need more than the parser's

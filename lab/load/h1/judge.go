@@ -1,6 +1,9 @@
 package h1
 
-import "bytes"
+import (
+	"bytes"
+	"hash/crc32"
+)
 
 // Judge compares responses with Rules, one after the other, for any protocol.
 type Judge struct {
@@ -9,6 +12,8 @@ type Judge struct {
 	Count uint32 // final responses begun
 
 	wrong Verdict // first error of this response, More if none
+	taken bool    // this response is in Rules.Sample
+	sum   uint32  // checksum of its body's beginning
 	pos   int64   // bytes of the body so far
 }
 
@@ -20,6 +25,9 @@ func (j *Judge) Begin(status int) {
 	}
 	j.Check = !j.Rules.AnyBody && (len(j.Rules.Body) <= smallBody || j.Count%sampled == 0)
 	j.Count++
+	if j.Rules.Sample != nil {
+		j.taken, j.sum = j.Rules.Sample.next(), 0
+	}
 }
 
 // Take receives bytes of the body.
@@ -27,6 +35,9 @@ func (j *Judge) Take(b []byte) {
 	end := j.pos + int64(len(b))
 	if j.Check && j.wrong == More && end <= int64(len(j.Rules.Body)) && !bytes.Equal(b, j.Rules.Body[j.pos:end]) {
 		j.wrong = BadBody
+	}
+	if j.taken && j.pos < sampledBytes {
+		j.sum = crc32.Update(j.sum, sampledTable, b[:min(int64(len(b)), sampledBytes-j.pos)])
 	}
 	j.pos = end
 }
@@ -45,6 +56,9 @@ func (j *Judge) End(bodiless bool) Verdict {
 	}
 	if j.wrong != More {
 		return j.wrong
+	}
+	if j.taken {
+		j.Rules.Sample.add(j.pos, j.sum)
 	}
 	return Right
 }

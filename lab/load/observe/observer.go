@@ -14,6 +14,9 @@ import (
 const (
 	tableShare = 5 * time.Millisecond // if reading the server's tables takes longer than this, it is done less often:
 	tableRest  = 50                   // not for this many times as long
+
+	usageEvery = 900 * time.Millisecond // a second, of which a tick may lack a little
+	usageRest  = 20                     // as tableRest: a machine that is disturbed is slow to read, and is what is to be seen
 )
 
 // An Observer receives the events of one run, and reads counters of the server and of the
@@ -26,6 +29,7 @@ type Observer struct {
 	cpus    []int            // of the generator
 	window  *probe.Window
 	rest    time.Time // the server's tables are not read before
+	idle    time.Time // nor is the usage of the CPUs
 	runtime *runtimeLog
 	clocks  *serverClocks // nil: the generator reads them, or they cannot be read
 	began   func()        // called when the window begins; nil: nobody waits for it
@@ -138,6 +142,7 @@ func (o *Observer) point(t *spec.Tick) {
 		}
 		o.tables(&p, s.PIDs)
 	}
+	o.usage(&p)
 	o.runtime.tick(t, &p)
 	if n := len(o.doc.Series); n > 0 {
 		p.UsedSince(&o.doc.Series[n-1])
@@ -145,6 +150,20 @@ func (o *Observer) point(t *spec.Tick) {
 	o.doc.Series = append(o.doc.Series, p)
 	o.live.Point(p)
 	o.export.Point(p)
+}
+
+// usage reads who else has used the CPUs since the previous reading, about once a second: the accounts of
+// the kernel are in hundredths of a second, and there may be thousands of processes to read. What cannot
+// be read is left out: the end of the window reports it.
+func (o *Observer) usage(p *present.Point) {
+	begin := time.Now()
+	if !o.window.Opened() || begin.Before(o.idle) {
+		return
+	}
+	if steal, foreign, known, err := o.window.Usage(); err == nil && known {
+		p.Steal, p.Foreign = &steal, &foreign
+	}
+	o.idle = begin.Add(max(usageEvery, usageRest*time.Since(begin)))
 }
 
 // tables counts the server's threads and descriptors. If there are a hundred thousand, and

@@ -23,16 +23,22 @@ type view struct {
 // maxBounds is the maximum number of bounds that are drawn: more would hide the lines.
 const maxBounds = 60
 
-// bounds returns the times at which steps of arrivals begin, in seconds.
+// bounds returns the times at which steps of arrivals, or of a ramp, begin, in seconds.
 func bounds(d *present.Document) []float64 {
 	list := []float64{}
-	if len(d.Steps) > maxBounds {
+	if len(d.Steps)+len(d.RampSteps) > maxBounds {
 		return list
 	}
-	for i := range d.Steps {
-		if from := d.Steps[i].From; from > 0 {
+	add := func(from float64) {
+		if from > 0 {
 			list = append(list, from)
 		}
+	}
+	for i := range d.Steps {
+		add(d.Steps[i].From)
+	}
+	for i := range d.RampSteps {
+		add(d.RampSteps[i].From)
 	}
 	return list
 }
@@ -40,7 +46,7 @@ func bounds(d *present.Document) []float64 {
 // chart is a figure over time. Only the template uses Title and Text.
 type chart struct {
 	Plot  string `json:"plot"`
-	Print string `json:"print"` // rate, micros, count, cpus or mebibytes
+	Print string `json:"print"` // rate, micros, count, cpus, mebibytes or share
 	Log   bool   `json:"log"`   // logarithmic axis
 	Lines []line `json:"lines"`
 	Title string `json:"-"`
@@ -50,7 +56,7 @@ type chart struct {
 // line is a line of a chart: one value per column, nil where nothing was measured.
 type line struct {
 	Name   string     `json:"name"`
-	Look   string     `json:"look"` // first, second, third, asked or bad
+	Look   string     `json:"look"` // first to eighth, asked or bad
 	Values []*float64 `json:"values"`
 }
 
@@ -138,17 +144,19 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 			over("at most", "third", highest(func(p *present.Point) (float64, bool) { return float64(p.InFlightMax), p.InFlightMax > 0 })),
 		}
 	}
-	list := []chart{rate, times, errors, waiting, users, flight}
+	list := []chart{rate, errors, times, disturbance(d, over)} // two of them are beside each other
 	if d.Stream != nil {
 		list[0].Title, list[0].Text = "Events", "Events a second, of all subscribers together."
-		list[1].Title = "Delay"
-		list = append(list[:3], heard(d, over)...)
+		list[2].Title = "Delay"
+		list = append(list, heard(d, over)...)
+	} else {
+		list = append(append(list, perTarget(d, over)...), waiting, users, flight)
 	}
 	return append(list, server(d, over)...)
 }
 
 // heard returns the charts that only subscribers have.
-func heard(d *present.Document, over func(string, string, func([]present.Point) *float64) line) []chart {
+func heard(d *present.Document, over overTime) []chart {
 	of := func(how func(p *present.Point) float64) func(*present.Point) (float64, bool) {
 		return func(p *present.Point) (float64, bool) {
 			if p.Stream == nil {
@@ -193,7 +201,7 @@ func heard(d *present.Document, over func(string, string, func([]present.Point) 
 }
 
 // server returns the charts of CPUs, memory and the Go runtime.
-func server(d *present.Document, over func(string, string, func([]present.Point) *float64) line) []chart {
+func server(d *present.Document, over overTime) []chart {
 	cpu := chart{Plot: "cpu", Print: "cpus", Title: "CPU", Text: cpuText(d)}
 	memory := chart{Plot: "rss", Print: "mebibytes", Title: "Memory", Text: "Resident set of the server."}
 	if d.Server != nil {
@@ -211,7 +219,7 @@ func server(d *present.Document, over func(string, string, func([]present.Point)
 
 // inside returns the charts of the server's Go runtime. There are fewer readings of it than
 // points.
-func inside(over func(string, string, func([]present.Point) *float64) line) []chart {
+func inside(over overTime) []chart {
 	read := func(how func(r *results.RuntimeSample) float64) func([]present.Point) *float64 {
 		return highest(func(p *present.Point) (float64, bool) {
 			if p.Runtime == nil {

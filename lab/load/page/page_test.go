@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,16 +68,16 @@ func TestPage(t *testing.T) {
 		plots string
 		want  []string
 	}{
-		{"closed", "rate times errors flight cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "In flight", "on average; 64 at most, of ", "there can be ", "redline load http://127.0.0.1:8080/hello"}},
-		{"open", "rate times errors waiting flight cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
-		{"stream", "rate times errors standing gap missed cpu rss latency heat", []string{
+		{"closed", "rate errors times disturbance flight cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "In flight", "on average; 64 at most, of ", "there can be ", "redline load http://127.0.0.1:8080/hello"}},
+		{"open", "rate errors times disturbance waiting flight cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
+		{"stream", "rate errors times disturbance standing gap missed cpu rss latency heat", []string{
 			"<strong>INVALID</strong>", "991 of 1000 subscribers were connected", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
 		}},
-		{"find", "rate times errors waiting flight cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
-		{"scenario", "rate times errors flight cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "one pass of a user through a flow", "iteration, without think time"}},
-		{"workers", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators; the figures are their sum", "rack-4", "it stopped responding", "16.5", "CPUs of the generators are in their table", "was refused"}},
-		{"ramp", "rate times errors users flight cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
-		{"bare", "rate times errors flight cpu latency heat", []string{"name them with --pid"}},
+		{"find", "rate errors times disturbance waiting flight cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
+		{"scenario", "rate errors times disturbance targetrate targettimes flight cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "Rate by target", "Of each target", `"name":"buy/pay","look":"first"`, "one pass of a user through a flow", "iteration, without think time"}},
+		{"workers", "rate errors times disturbance flight cpu rss goroutines heap gc sched latency heat", []string{"Generators; the figures are their sum", "rack-4", "it stopped responding", "16.5", "CPUs of the generators are in their table", "was refused"}},
+		{"ramp", "rate errors times disturbance users flight cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>", `"bounds":[5]`}},
+		{"bare", "rate errors times flight cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"no answers in the window.", "curl -v"}},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestPageSteps(t *testing.T) {
 		d.Steps = append(d.Steps, present.Step{From: float64(3 * i), To: float64(3*i + 3), End: 500, Asked: 250, Achieved: 249, Due: 750, Right: 740, Failed: 7, Unfinished: 3, Latency: d.Latency, ServerCPU: &cpu})
 	}
 	text := markup(t, d)
-	for _, want := range []string{"Steps of the arrivals.", "<td>3s–6s</td>", "<td>0→500/s</td>", `"bounds":[3,6]`, "server CPU"} {
+	for _, want := range []string{"Steps of the arrivals.", "<td>3s–6s</td>", "<td>0→500/s</td>", `"bounds":[3,6]`, "CPU is the server"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -211,5 +212,26 @@ func TestPageSteps(t *testing.T) {
 	}
 	if text := markup(t, d); !strings.Contains(text, `"bounds":[]`) {
 		t.Error("there are lines for more steps than can be distinguished")
+	}
+}
+
+// A chart has as many targets as there are colours: those with the most requests.
+func TestPageTargets(t *testing.T) {
+	d := runOf(t, "scenario")
+	for i := range 10 {
+		target := d.Targets[1]
+		target.Name, target.Requests = fmt.Sprintf("more %d", i), uint64(100+i)
+		d.Targets = append(d.Targets, target)
+	}
+	for i := range d.Series {
+		for len(d.Series[i].Targets) < len(d.Targets) {
+			d.Series[i].Targets = append(d.Series[i].Targets, present.TargetPoint{Rate: 1, P50Us: 10, P99Us: 20})
+		}
+	}
+	text := markup(t, d)
+	for want, there := range map[string]bool{"Of the 8 targets with the most requests, of 12": true, `"name":"more 9"`: true, `"name":"more 3"`: false} {
+		if strings.Contains(text, want) != there {
+			t.Errorf("%q on the page: want %v", want, there)
+		}
 	}
 }

@@ -112,9 +112,9 @@ func steps(d *present.Document) web.Table {
 // stages returns the table of the steps of an open loop with stages.
 func stages(d *present.Document) web.Table {
 	t := web.Table{
-		Caption: "Steps of the arrivals. Errors count arrivals that were due in a step; the achieved rate counts answers received in it.",
-		Heads: web.Heads(slices.Concat([]string{"step", "rate", "asked /s#", "achieved /s#", "server CPU#"}, latencyHeads(d.Percents()),
-			[]string{"due#", "right#", "failed#", "unfinished#"})...),
+		Caption: "Steps of the arrivals. Due, failed and unfinished are arrivals of a step; the achieved rate counts answers received in it, and CPU is the server's.",
+		Heads: web.Heads(slices.Concat([]string{"step", "rate", "asked /s#", "achieved /s#", "CPU#"}, latencyHeads(d.Percents())[1:],
+			[]string{"due#", "failed#", "unfinished#"})...),
 	}
 	for i := range d.Steps {
 		s := &d.Steps[i]
@@ -124,8 +124,8 @@ func stages(d *present.Document) web.Table {
 		}
 		row := append([]web.Cell{
 			word(s.Time()), word(s.Rates()), web.Number(s.Asked, report.PerSecond(s.Asked)), web.Number(s.Achieved, report.PerSecond(s.Achieved)), cpu,
-		}, latencies(s.Latency, d.Percents())...)
-		t.Rows = append(t.Rows, append(row, whole(s.Due), whole(s.Right), whole(s.Failed), whole(s.Unfinished)))
+		}, latencies(s.Latency, d.Percents())[1:]...) // without the mean: the table is as wide as the page
+		t.Rows = append(t.Rows, append(row, whole(s.Due), whole(s.Failed), whole(s.Unfinished)))
 	}
 	return t
 }
@@ -253,7 +253,10 @@ func gates(d *present.Document) web.Table {
 	t := web.Table{Caption: "Gates: checks of the run's validity", Heads: web.Heads("gate", "passed", "value#", "limit#")}
 	for _, g := range d.Gates {
 		passed := web.Cell{Text: "yes", Class: "kept"}
-		if !g.Passed {
+		switch {
+		case !g.Passed && g.Disturbance:
+			passed = web.Cell{Text: "disturbed", Class: "broken"}
+		case !g.Passed:
 			passed = web.Cell{Text: "no", Class: "broken"}
 		}
 		value, limit := present.GateFigures(g)

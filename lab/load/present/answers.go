@@ -32,9 +32,35 @@ func bytesBetween(least, most int64) string {
 
 // noteVarying warns if the same GET had right answers of several sizes: some may be error pages.
 func (d *Document) noteVarying() {
-	if b := d.Bodies; b != nil && b.Min != b.Max && d.Config.Scenario == "" && d.Config.Method == "GET" {
+	b := d.Bodies
+	switch {
+	case b == nil || d.Config.Scenario != "" || d.Config.Method != "GET":
+	case b.Min == b.Max && b.Differed > 0:
+		d.Notes = append(d.Notes, fmt.Sprintf("the same request had right answers of different content and the same size: %d of the %d of which the first 4 KiB were compared. They may have a time or a number in them, and they may be errors: compare them with --check 'body contains ...'",
+			b.Differed, b.Compared))
+	case b.Min != b.Max:
 		d.Notes = append(d.Notes, fmt.Sprintf("the same request had right answers of %s: if they are to be the same, some may be errors; compare them with --check 'body contains ...'",
 			bytesBetween(b.Min, b.Max)))
+	}
+}
+
+// muchWaited is the share of the arrivals that may wait for a connection without a note.
+const muchWaited = 0.01
+
+// noteWaited says that arrivals waited for a connection, if their number was not asked for and there
+// were no more: the gates do not count that against the run.
+func (d *Document) noteWaited() {
+	o, c := d.Open, d.Config
+	if o == nil || !c.Unasked || o.Due == 0 || c.Most > 0 && d.Connects.Made < uint64(c.Most) {
+		return
+	}
+	if share := float64(o.Waited) / float64(o.Due); share > muchWaited {
+		what := "connections"
+		if c.HTTP2 {
+			what = "streams"
+		}
+		d.Notes = append(d.Notes, fmt.Sprintf("%s of the arrivals waited for one of the %d %s, which is part of the response times, as for users who share them; give the load more with -c",
+			report.Percent(share), max(c.Connections, c.Most)*max(c.Streams, 1), what))
 	}
 }
 

@@ -105,6 +105,7 @@ type Config struct {
 	Status          int     `json:"status"` // expected of every answer; 0: determined by the checks
 	Connections     int     `json:"connections"`
 	Most            int     `json:"connections_at_most,omitempty"` // open loop: as arrivals that wait for one get another; 0: Connections
+	Unasked         bool    `json:"connections_unasked,omitempty"` // open loop: the flags do not set their number, so what waits for one waits for the server
 	Ramp            string  `json:"ramp,omitempty"`                // how the number of connections changes, in words; Connections is the maximum
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // open loop: in words
@@ -178,6 +179,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	d.noteFew()
 	d.noteSilences()
 	d.noteVarying()
+	d.noteWaited()
 	d.noteAfter()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {

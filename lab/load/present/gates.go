@@ -24,7 +24,7 @@ func (d *Document) bound() bool {
 // judge applies the gates. Errors are a gate only if no threshold limits them.
 func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error {
 	if d.Stream != nil {
-		d.Gates = d.Stream.gates(d, thresholds)
+		d.Gates = d.Stream.gates(d, r, thresholds)
 		d.Valid = results.Valid(d.Gates)
 		return nil
 	}
@@ -43,7 +43,11 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	if d.Open == nil {
 		d.Gates = append(d.Gates, verdict.Unanswered(d.Unanswered), verdict.Unbound(d.Generator.Bound, d.Generator.CPUUtilisation))
 	}
-	open, err := verdict.Open(r, tightest(thresholds))
+	onTime := verdict.Open
+	if d.Config.Unasked {
+		onTime = verdict.Unasked
+	}
+	open, err := onTime(r, tightest(thresholds))
 	if err != nil {
 		return err
 	}

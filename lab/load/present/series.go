@@ -21,6 +21,12 @@ type Point struct {
 
 	GeneratorCPU *float64 `json:"generator_cpu,omitempty"` // with one generator: CPUs in use, 1 = one whole CPU; absent if unknown
 
+	Held    float64  `json:"held,omitempty"`    // share of the time for which the generator's thread did not run, but was to: it was stopped, or waited for a CPU
+	Steal   *float64 `json:"steal,omitempty"`   // share of the CPUs' time that the hypervisor took since the previous reading, about one a second; absent if it was not read
+	Foreign *float64 `json:"foreign,omitempty"` // the same, used by processes that are not part of the run
+
+	Targets []TargetPoint `json:"targets,omitempty"` // of a scenario with several targets, in the order of Document.Targets, at most spec.MaxTargetHeat
+
 	Threads   int `json:"threads,omitempty"`    // of the server
 	OpenFiles int `json:"open_files,omitempty"` // of the server
 
@@ -30,6 +36,13 @@ type Point struct {
 
 	done uint64  // right answers and errors since the previous point
 	used float64 // CPU seconds of the generator since its process began; 0 if unknown
+}
+
+// TargetPoint is what a point says about one target of a scenario.
+type TargetPoint struct {
+	Rate  float64 `json:"rate"`   // right answers a second
+	P50Us float64 `json:"p50_us"` // microseconds, from counts whose buckets are 14 to 25 % wide; 0 without answers
+	P99Us float64 `json:"p99_us"`
 }
 
 // Counted holds the counts of a point since the previous one.
@@ -46,9 +59,27 @@ func PointOf(t *spec.Tick) Point {
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	p.Counted = Counted{Requests: t.Requests, Kinds: t.Kinds, BytesIn: t.BytesIn, BytesOut: t.BytesOut}
+	p.Held = t.Held
 	if t.Seconds > 0 {
 		p.Rate = float64(t.Requests) / t.Seconds
+		for _, heat := range t.TargetHeat {
+			p.Targets = append(p.Targets, targetPoint(heat, t.Seconds))
+		}
 	}
+	return p
+}
+
+// targetPoint converts the answers of a target in so many seconds.
+func targetPoint(heat [][2]uint64, seconds float64) (p TargetPoint) {
+	var counts [results.HeatBuckets]uint64
+	for _, h := range heat {
+		if h[0] < results.HeatBuckets {
+			counts[h[0]] += h[1]
+			p.Rate += float64(h[1]) / seconds
+		}
+	}
+	p.P50Us, _ = results.HeatQuantile(&counts, 0.50)
+	p.P99Us, _ = results.HeatQuantile(&counts, 0.99)
 	return p
 }
 

@@ -47,11 +47,12 @@ func (s *Stream) figures(delay results.Latency) *objective.Stream {
 }
 
 // gates returns the gates of subscribers, which replace those of a closed loop.
-func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.Gate {
+func (s *Stream) gates(d *Document, r *spec.Result, thresholds []objective.Objective) []results.Gate {
 	events, want := s.Events, s.Subscribers-int(s.Retired)
 	gates := []results.Gate{
 		{Name: "events", Passed: events > 0, Value: float64(events), Limit: 1, Text: "not one event in the window"},
 		verdict.Steal(d.Generator.StealRatio, d.Seconds),
+		verdict.Ran(r.Stalls, r.Stalled),
 		verdict.Spare(d.Generator.CPUUtilisation),
 		verdict.ReadLag(s.Lag.P99, d.Latency.P50),
 		{

@@ -128,11 +128,14 @@ func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 // setup, of which nothing else is recorded.
 func (l *loop) rightTarget(x *exchange, target *scenario.Target, now int64) (setup bool) {
 	setup = target.Setup()
+	since := x.sent
+	if l.open != nil && !setup {
+		since = x.arrival.Intended
+	}
+	if !setup {
+		l.play.moments.add(target.Index(), now-since)
+	}
 	if l.counted(x, target) {
-		since := x.sent
-		if l.open != nil && !setup {
-			since = x.arrival.Intended
-		}
 		count := &l.play.counts[target.Index()]
 		count.requests++
 		tally.Record(count.hist, now-since, 1)
@@ -167,7 +170,18 @@ func newRules(order *spec.Spec) *h1.Rules {
 	r.Status, r.Body = order.Expect.Status, order.Expect.Body
 	r.AnyBody = r.Body == nil
 	r.HeadOnly = bytes.HasPrefix(order.Request, []byte("HEAD "))
+	if r.AnyBody && len(order.More) == 0 {
+		r.Sample = h1.NewSample(order.Request)
+	}
 	return r
+}
+
+// describeAnswers stores the statuses and bodies of the window's answers in res.
+func (l *loop) describeAnswers(res *spec.Result) {
+	l.answers.Result(res)
+	if s := l.rules.Sample; s != nil && res.Bodies != nil {
+		res.Bodies.Compared, res.Bodies.Differed = s.Compared, s.Differed
+	}
 }
 
 // consume handles bytes of answers.

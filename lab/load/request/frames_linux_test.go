@@ -240,7 +240,8 @@ func TestFramesStall(t *testing.T) {
 	l.draining = true
 	step("all answers but one", func(m *mux) bool { return m.under == 1 })
 	l.base = l.base.Add(-2 * time.Minute)
-	l.nextScan, l.turned = 0, l.Now()
+	l.nextScan = 0
+	l.thread.Slept(l.Now(), l.Now())
 	if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,9 @@ func (l *loop) grow(now int64) {
 		return
 	}
 	// As many as wait, and no more than can be connecting at once.
-	n := min(int(l.open.queue.Waiting(now)), len(l.conns)-l.made, maxConnecting) - l.connecting - len(l.retry)
+	streams := max(l.spec.Streams, 1)
+	wanted := (int(l.open.queue.Waiting(now)) + streams - 1) / streams
+	n := min(wanted, len(l.conns)-l.made, maxConnecting) - l.connecting - len(l.retry)
 	for range n {
 		l.retry = append(l.retry, later{c: &l.conns[l.made], due: now})
 		l.made++

@@ -80,8 +80,7 @@ type loop struct {
 	again  []again
 	turn   []again // the list being processed, swapped with again
 
-	turned int64      // time of the last turn, or until when it was to sleep
-	stalls tally.Gaps // of this thread
+	thread tally.Thread // this one
 
 	started      bool // requests are sent
 	draining     bool // no new requests are sent
@@ -238,7 +237,8 @@ func (l *loop) later(c *conn, flags uint32) {
 func (l *loop) start() {
 	l.started = true
 	l.lastRight = l.Now()
-	l.turned = l.lastRight
+	l.thread.Slept(l.lastRight, l.lastRight)
+	l.thread.Take()
 	if l.open != nil {
 		l.open.queue.Begin(l.spec.Arrivals.First(), l.Now(), math.MaxInt64)
 	}

@@ -196,7 +196,7 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 	}
 	sent := res.Open.Sent
 	res.TimedOut = l.open.TimedOut
-	l.answers.Result(res)
+	l.describeAnswers(res)
 	if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.open.ServiceTimes)); err != nil {
 		return err
 	}

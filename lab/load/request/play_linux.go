@@ -37,6 +37,7 @@ type play struct {
 	plan     *scenario.Plan
 	constant []byte // all requests are these bytes; nil: they differ
 	counts   []targetCount
+	moments  moments
 	flows    []flowCount
 	free     []*kept
 	requests []*h2.Request // of HTTP/2, by target; nil: the request varies
@@ -92,7 +93,7 @@ func newPlay(order *spec.Spec) (*play, error) {
 	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
 		p.constant = bytes.Repeat(wire, order.Pipeline)
 	}
-	p.counts, p.flows = newCounts(len(plan.Targets())), newFlows(plan)
+	p.counts, p.flows, p.moments = newCounts(len(plan.Targets())), newFlows(plan), newMoments(plan.Targets())
 	return p, nil
 }
 

@@ -88,6 +88,10 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 		t.Users = c.standing * max(c.spec.Streams, 1)
 	}
 	t.InFlight, t.InFlightMax = c.flight.Take(now)
+	t.Held = float64(c.thread.Take()) / 1e9 / t.Seconds
+	if c.play != nil {
+		t.TargetHeat = c.play.moments.take()
+	}
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}
@@ -101,7 +105,10 @@ func (c *client) Begin(begin, end int64) {
 	}
 	c.flight.Begin(begin, end)
 	c.answers = tally.Answers{}
-	c.stalls = tally.NewGaps(begin, end)
+	if c.rules.Sample != nil {
+		c.rules.Sample.Reset()
+	}
+	c.thread.Begin(begin, end)
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
 		c.quota.begin(c.spec.Requests, c.underWay())
@@ -144,9 +151,9 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
-	c.answers.Result(res)
+	c.describeAnswers(res)
 	res.InFlight, res.InFlightMax = c.flight.Window()
-	res.Stalls, res.Stalled, res.Silences = c.stalls.Result(), c.stalls.Sum(), c.flight.Silences(now)
+	res.Stalls, res.Stalled, res.Silences = c.thread.Stalls.Result(), c.thread.Stalls.Sum(), c.flight.Silences(now)
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)

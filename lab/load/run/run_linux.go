@@ -75,8 +75,9 @@ type Runner struct {
 	zero     int64 // origin of Tick.T
 	end      int64 // of the current phase
 	nextTick int64
-	tickAt   int64        // time of the last tick
-	cpu      cputime.Time // at the last tick
+	tickAt   int64         // time of the last tick
+	cpu      cputime.Time  // at the last tick
+	waited   time.Duration // of this thread for a CPU, at the last tick
 
 	length   int64 // of the window, at most
 	warmup   int64 // measured length
@@ -232,6 +233,12 @@ func (r *Runner) tick() error {
 		t.Counts = d.Take()
 	}
 	r.client.Tick(t, r.tickAt)
+	waited, err := waitedSoFar()
+	if err != nil {
+		return err
+	}
+	t.Held = min(1, max(t.Held, (waited-r.waited).Seconds()/seconds))
+	r.waited = waited
 	if r.began {
 		r.rates = append(r.rates, float64(t.Requests)/seconds)
 	}
@@ -241,7 +248,7 @@ func (r *Runner) tick() error {
 
 // warm runs the warm-up. It extends it while the rate has a trend, except for subscribers
 // and for one of several generators.
-func (r *Runner) warm() error {
+func (r *Runner) warm() (err error) {
 	c, warmup := r.client, int64(r.Spec.Warmup)
 	if err := r.mark(); err != nil {
 		return err
@@ -249,8 +256,8 @@ func (r *Runner) warm() error {
 	begin := r.tickAt
 	end := begin + warmup
 	c.Start()
-	if warmup == 0 {
-		return nil
+	if r.waited, err = waitedSoFar(); err != nil || warmup == 0 {
+		return err
 	}
 	r.enter(end, end)
 	step, last := max(warmup/subTicks, 1), begin+maxWarmups*warmup

@@ -12,6 +12,9 @@ type Event struct {
 	Error     string  `json:"error,omitempty"`  // last line of a run that could not measure
 }
 
+// MaxTargetHeat is how many targets of a scenario have points of their own.
+const MaxTargetHeat = 50
+
 // Tick is one point of the time series: the counts since the previous point.
 type Tick struct {
 	T           float64     `json:"t"`        // seconds since the start of the window, at the end of the tick; negative in the warm-up
@@ -31,6 +34,9 @@ type Tick struct {
 	InFlightMax uint64      `json:"in_flight_max,omitempty"`   // the maximum
 	Waiting     uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
 	Counts      string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
+
+	Held       float64       `json:"held,omitempty"`        // share of the tick for which the generator's thread did not run, but was to: it was stopped, or waited for a CPU
+	TargetHeat [][][2]uint64 `json:"target_heat,omitempty"` // of a scenario with several targets: Heat of each, in its order, of at most MaxTargetHeat
 
 	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind, see the Err constants; nil without errors
 	BytesIn  uint64            `json:"bytes_in,omitempty"`

@@ -179,7 +179,7 @@ func (s *Spec) Validate() error {
 		return errors.New("spec: a scenario with idle connections")
 	case s.Connections < 1:
 		return bad("connections", s.Connections)
-	case s.Initial < 0 || s.Initial > s.Connections || s.Initial > 0 && (s.Arrivals == nil || s.HTTP2 || s.Scenario != nil):
+	case s.Initial < 0 || s.Initial > s.Connections || s.Initial > 0 && (s.Arrivals == nil || s.Scenario != nil):
 		return bad("initial connections", s.Initial)
 	case s.Pipeline < 1:
 		return bad("pipeline", s.Pipeline)

@@ -22,8 +22,9 @@ const (
 // Recorder records measurements. It is called at every read.
 type Recorder interface {
 	sse.Recorder
-	// Lag records an upper bound on the time that the bytes of a read waited in the socket.
-	Lag(time.Duration)
+	// Lag records an upper bound on the time that the bytes of a read waited in the socket, once for
+	// each of its events: a generator that is late reads many at once, and all their delays are longer.
+	Lag(d time.Duration, events int)
 }
 
 // The phases of a subscriber.
@@ -349,6 +350,9 @@ func (b *book) fire(now int64) {
 		}
 	}
 }
+
+// lag records how long a read was late, which may have completed events since there were before.
+func (b *book) lag(d time.Duration, before uint64) { b.rec.Lag(d, max(1, int(b.Events-before))) }
 
 // index returns the index of s in subs.
 func (b *book) index(s *subscriber) int32 {

@@ -18,16 +18,16 @@ import (
 // taken is a Recorder that keeps all values.
 type taken struct{ gaps, delays, lags []time.Duration }
 
-func (r *taken) Gap(d time.Duration)   { r.gaps = append(r.gaps, d) }
-func (r *taken) Delay(d time.Duration) { r.delays = append(r.delays, d) }
-func (r *taken) Lag(d time.Duration)   { r.lags = append(r.lags, d) }
+func (r *taken) Gap(d time.Duration)        { r.gaps = append(r.gaps, d) }
+func (r *taken) Delay(d time.Duration)      { r.delays = append(r.delays, d) }
+func (r *taken) Lag(d time.Duration, _ int) { r.lags = append(r.lags, d) }
 
 // none is a Recorder that keeps nothing.
 type none struct{}
 
-func (none) Gap(time.Duration)   {}
-func (none) Delay(time.Duration) {}
-func (none) Lag(time.Duration)   {}
+func (none) Gap(time.Duration)      {}
+func (none) Delay(time.Duration)    {}
+func (none) Lag(time.Duration, int) {}
 
 const (
 	get     = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n"

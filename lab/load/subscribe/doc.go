@@ -59,7 +59,8 @@
 //
 // While the loop handles one socket, all others wait. The lag of a read is the time since
 // the loop last knew that the socket had nothing to read. It is an upper bound on the time
-// from readable to read, and therefore on the generator's own part of a delay.
+// from readable to read, and therefore on the generator's own part of a delay. It counts once for each
+// event of the read. After a wait in which the thread was not run, nothing is known of its end.
 //
 // # Memory
 //

@@ -84,6 +84,7 @@ func (l *lines) readable(c *line, flags uint32, since int64) {
 	n, errno := wire.Receive(c.fd, l.loop.buf)
 	at := time.Now()
 	l.now, l.wall = int64(at.Sub(l.loop.base)), at.UnixNano()
+	l.loop.awake(l.now)
 	switch {
 	case errno == unix.EAGAIN && !c.Broken():
 		return
@@ -95,11 +96,11 @@ func (l *lines) readable(c *line, flags uint32, since int64) {
 		c.eof()
 		return
 	default:
-		gen := c.gen
+		gen, events := c.gen, l.book.Events
 		c.heard = l.now
 		l.book.BytesIn += uint64(n)
-		l.book.rec.Lag(time.Duration(l.now - since))
 		c.receive(l.loop.buf[:n])
+		l.book.lag(time.Duration(l.now-since), events)
 		if c.gen != gen || n < len(l.loop.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsclient"
 	"github.com/redline-go/redline/lab/load/wire"
 )
@@ -48,6 +49,8 @@ type Loop struct {
 	again  []again
 	turn   []again      // the list being processed, swapped with again
 	empty  int64        // when epoll last returned all ready sockets
+	polled int64        // when what has been handled was ready
+	thread tally.Thread // this one
 	begun  int64        // beginning of the window
 	lines  *lines       // nil: HTTP/1.1 in clear
 	pubs   *publishers  // nil: none
@@ -185,10 +188,12 @@ func (l *Loop) Until(t int64) error {
 		if now >= t {
 			return nil
 		}
+		l.awake(now)
 		if err := l.upkeep(now); err != nil {
 			return err
 		}
 		before := now
+		l.polled = now
 		until := min(l.book.wake(t), now+longestWait)
 		if l.pubs != nil {
 			until = min(until, l.pubs.wake())
@@ -197,8 +202,11 @@ func (l *Loop) Until(t int64) error {
 		if err != nil {
 			return err
 		}
-		if asleep { // nothing was ready until now
-			before = l.Now()
+		if asleep { // nothing was ready until now, unless the thread was not woken
+			now = l.Now()
+			if l.thread.Slept(until, now); l.awake(now) == 0 {
+				before = now
+			}
 			l.empty = before
 		}
 		for i := range l.poll.Events {
@@ -234,7 +242,9 @@ func (l *Loop) upkeep(now int64) error {
 	default:
 	}
 	b := l.book
-	b.fire(now)
+	// Not timers that have become due since: what has arrived is read before it counts as
+	// missing, however late this thread is.
+	b.fire(l.polled)
 	b.churn(now)
 	if l.pubs != nil {
 		if err := l.pubs.tend(now); err != nil {
@@ -261,26 +271,6 @@ func (l *Loop) upkeep(now int64) error {
 		b.alive = now
 	}
 	return l.broken
-}
-
-// Hope returns an error if there has been no standing subscriber for so long that the run
-// is given up: 1.5 timeouts, or 2 seconds if connections fail.
-func (l *Loop) Hope() error {
-	b, now := l.book, l.Now()
-	patience := b.timeout + b.timeout/2
-	if b.lastCause == Connect || b.lastCause == TLS || b.lastCause == HTTP2 { // connections fail
-		patience = min(patience, refusedFor)
-	}
-	if now-b.alive <= patience && l.Expected() > 0 {
-		return nil
-	}
-	switch none := l.Expected() == 0 && b.lastCause == numKinds; {
-	case none && b.Ends > 0:
-		return errors.New("no subscriber is left: the server ended all streams, and no subscriber reconnects")
-	case none:
-		return errors.New("no subscriber is left: the server answered all with status 204")
-	}
-	return fmt.Errorf("no subscriber for %v: %s", time.Duration(now-b.alive).Round(time.Millisecond), b.cause())
 }
 
 // dial begins the connection of a subscriber.
@@ -354,6 +344,7 @@ func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 	n, errno := wire.Receive(int(s.fd), buf)
 	at := time.Now()
 	now := int64(at.Sub(l.base))
+	l.awake(now)
 	switch {
 	case errno == unix.EAGAIN:
 		return
@@ -366,10 +357,12 @@ func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 		return
 	default:
 		b.BytesIn += uint64(n)
-		if !s.slow {
-			b.rec.Lag(time.Duration(now - since))
+		slow, events := s.slow, b.Events
+		stays := b.read(i, buf[:n], now, at.UnixNano())
+		if !slow {
+			b.lag(time.Duration(now-since), events)
 		}
-		if !b.read(i, buf[:n], now, at.UnixNano()) {
+		if !stays {
 			return
 		}
 		if s.slow && s.phase == standing {

@@ -37,7 +37,7 @@ func (c *publisher) tend(now int64) error {
 	case c.phase == unused:
 	case c.failed:
 		c.fail(Reset, now)
-	case (c.busy || c.phase != up) && now-c.sent > timeout:
+	case (c.busy || c.phase != up) && c.of.loop.polled-c.sent > timeout:
 		c.fail(Timeout, now)
 	case c.phase == up && !c.busy && len(c.queue) > 0:
 		c.publish()

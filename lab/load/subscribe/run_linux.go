@@ -61,7 +61,7 @@ func (c *client) Delay(d time.Duration) { c.delays.Latency(int64(d), 1) }
 func (c *client) Gap(d time.Duration) { c.gaps.Latency(int64(d), 1) }
 
 // Lag implements Recorder.
-func (c *client) Lag(d time.Duration) { c.lags.Latency(int64(d), 1) }
+func (c *client) Lag(d time.Duration, events int) { c.lags.Latency(int64(d), events) }
 
 // Requests implements run.Client, as do the methods below.
 func (c *client) Requests() uint64 { return c.Counts().Events }
@@ -139,6 +139,7 @@ func (c *client) Mark() { c.was, c.at = c.at, *c.Counts() }
 func (c *client) Tick(t *spec.Tick, _ int64) {
 	d := c.at.Since(&c.was)
 	t.Requests, t.Errors = d.Events, d.Failures()
+	t.Held = float64(c.thread.Take()) / 1e9 / t.Seconds
 	t.BytesIn, t.BytesOut = d.BytesIn, d.BytesOut
 	if t.Errors > 0 {
 		t.Kinds = d.ByKind()
@@ -151,8 +152,9 @@ func (c *client) Tick(t *spec.Tick, _ int64) {
 }
 
 // Begin begins the window.
-func (c *client) Begin(_, _ int64) {
+func (c *client) Begin(begin, end int64) {
 	c.from = c.at
+	c.thread.Begin(begin, end)
 	c.gaps.Begin()
 	c.lags.Begin()
 	c.Loop.Begin()
@@ -169,6 +171,7 @@ func (c *client) Result(res *spec.Result, _ int64) (err error) {
 	d := c.at.Since(&c.from)
 	res.Requests, res.Errors, res.BytesIn, res.BytesOut = d.Events, d.ByKind(), d.BytesIn, d.BytesOut
 	res.Connects, res.Listen = c.at.Connects, &spec.Subscribed{Connect: c.took}
+	res.Stalls, res.Stalled = c.thread.Stalls.Result(), c.thread.Stalls.Sum()
 	Fill(res.Listen, &d)
 	c.Loop.Finish(res.Listen)
 	res.Listen.Slow = c.book.slowHeard(&d.Slow)

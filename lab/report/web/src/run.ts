@@ -72,6 +72,9 @@ const looks = {
   third: (t: Theme): Look => ({ color: t.hues[2]!, dash: [2, 2], width: 1.75 }),
   fourth: (t: Theme): Look => ({ color: t.hues[3]!, dash: [8, 2, 2, 2], width: 1.75 }),
   fifth: (t: Theme): Look => ({ color: t.hues[4]!, dash: [4, 4], width: 1.75 }),
+  sixth: (t: Theme): Look => ({ color: t.hues[5]!, dash: [10, 3], width: 1.75 }),
+  seventh: (t: Theme): Look => ({ color: t.hues[6]!, dash: [3, 3], width: 1.75 }),
+  eighth: (t: Theme): Look => ({ color: t.hues[7]!, dash: [12, 3, 3, 3], width: 1.75 }),
   asked: (t: Theme): Look => ({ color: t.soft, dash: [8, 4], width: 1.75 }),
   bad: (t: Theme): Look => ({ color: t.accent, dash: "solid", width: 1.75 }),
 };

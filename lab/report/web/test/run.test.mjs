@@ -8,12 +8,13 @@ import { ink, overflow, shots, start } from "./browser.mjs";
 
 /** The charts of each kind of run. */
 const kinds = {
-  closed: ["rate", "times", "errors", "flight", "cpu", "rss", "latency", "heat"],
-  open: ["rate", "times", "errors", "waiting", "flight", "cpu", "rss", "latency", "heat"],
-  stream: ["rate", "times", "errors", "standing", "gap", "missed", "cpu", "rss", "latency", "heat"],
-  workers: ["rate", "times", "errors", "flight", "cpu", "rss", "goroutines", "heap", "gc", "sched", "latency", "heat"],
-  bare: ["rate", "times", "errors", "flight", "cpu", "latency", "heat"],
-  find: ["rate", "times", "errors", "waiting", "flight", "cpu", "rss", "latency", "heat"],
+  closed: ["rate", "errors", "times", "disturbance", "flight", "cpu", "rss", "latency", "heat"],
+  open: ["rate", "errors", "times", "disturbance", "waiting", "flight", "cpu", "rss", "latency", "heat"],
+  stream: ["rate", "errors", "times", "disturbance", "standing", "gap", "missed", "cpu", "rss", "latency", "heat"],
+  scenario: ["rate", "errors", "times", "disturbance", "targetrate", "targettimes", "flight", "cpu", "rss", "latency", "heat"],
+  workers: ["rate", "errors", "times", "disturbance", "flight", "cpu", "rss", "goroutines", "heap", "gc", "sched", "latency", "heat"],
+  bare: ["rate", "errors", "times", "flight", "cpu", "latency", "heat"],
+  find: ["rate", "errors", "times", "disturbance", "waiting", "flight", "cpu", "rss", "latency", "heat"],
 };
 
 let session;

@@ -154,11 +154,15 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 		if kind == "ramp" {
 			t.Users = int(64 * (1 - math.Abs(max(t.T, 0)-5)/5))
 		}
+		m.disturb(t, kind, stalled)
 		p := present.PointOf(t)
 		if d.Server != nil {
 			p.RSSBytes, p.Threads = uint64(18<<20+1e5*at), 9
 		} else {
 			p.ServerCPU = 0
+		}
+		if len(d.Series)%5 == 4 && kind != "bare" {
+			p.Steal, p.Foreign = m.share(0.02), m.share(0.3)
 		}
 		if i := len(d.Series); kind == "workers" && i%5 == 4 {
 			p.Goroutines, p.Runtime = 70+i, &results.RuntimeSample{HeapBytes: uint64(3+i%4) << 20, GCCycles: 4, SchedLatencyP99Us: 40}
@@ -168,6 +172,29 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 	if kind != "stream" && kind != "bare" {
 		r.Errors["reset"] = 6
 	}
+}
+
+// disturb generates what a tick says of the generator, which does not run during the stall, and of the
+// targets of a scenario.
+func (m *maker) disturb(t *spec.Tick, kind string, stalled bool) {
+	if kind != "stream" && kind != "bare" {
+		if t.Held = 0.01 * m.rng.Float64(); stalled {
+			t.Held = 0.9
+		}
+	}
+	if kind == "scenario" {
+		half := make([][2]uint64, 0, len(t.Heat))
+		for _, h := range t.Heat {
+			half = append(half, [2]uint64{min(h[0]+4, results.HeatBuckets-1), h[1] / 2})
+		}
+		t.TargetHeat = [][][2]uint64{nil, t.Heat, half}
+	}
+}
+
+// share generates a share of at most most.
+func (m *maker) share(most float64) *float64 {
+	share := most * m.rng.Float64()
+	return &share
 }
 
 // finish generates the distributions.
