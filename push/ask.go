@@ -96,12 +96,7 @@ func (a *ask) host() string {
 		host, _, _ := net.SplitHostPort(a.r.RemoteAddr)
 		return host
 	}
-	addr := a.native.RemoteAddr()
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.Zone == "" {
-		return tcp.IP.String()
-	}
-	host, _, _ := net.SplitHostPort(addr.String())
-	return host
+	return hostOf(a.native.RemoteAddr())
 }
 
 // mostParameters is how many parameters a query may have, as for package url.

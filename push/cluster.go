@@ -64,7 +64,6 @@ type cluster struct {
 	quiet  time.Duration // fillPause, except in tests
 
 	mu      sync.Mutex // guards the changes
-	members uint64
 	whole   bool
 	joined  map[*Member]bool
 	left    []Member
@@ -257,6 +256,10 @@ func (h *Hub) tell(reason string, skip bool) {
 
 // receive takes the next event from the broker.
 func (h *Hub) receive(r Record) {
+	if reserved(&r.Event) {
+		h.notice(r)
+		return
+	}
 	m := h.newMessage(&r.Event)
 	defer m.release()
 	h.mu.Lock()

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +41,8 @@ type Hub struct {
 	shards  []*shard // plain, then those of loops
 	plain   []*shard // for net/http
 	turns   int      // which of them is next
+	number  uint64   // of the last subscriber
+	resumed uint64   // subscribers that asked to resume
 	fed     []*message
 	here    struct { // see present
 		id, era string
@@ -52,6 +56,7 @@ type Hub struct {
 	timer      *time.Timer
 
 	limits  limits
+	rates   rates
 	cluster cluster
 }
 
@@ -185,10 +190,13 @@ type joining struct {
 	lastID        string
 	encoding      uint8
 	address, user string
-	until         time.Time // its right to listen ends, unless zero
+	token         string        // see Handler.Token
+	named         bool          // Handler.Address gave the address
+	wait          time.Duration // see pace
+	until         time.Time     // its right to listen ends, unless zero
 }
 
-// Reasons to refuse a subscriber, with 503.
+// Reasons to refuse a subscriber.
 var (
 	errClosing = errors.New("the server is shutting down: connect to another one")
 	errFull    = errors.New("too many subscribers: try again later")
@@ -196,7 +204,30 @@ var (
 	errBroker  = errors.New("the broker has not been reached yet: try again later")
 	errAddress = errors.New("too many subscriptions from this address: close some, or share one")
 	errUser    = errors.New("too many subscriptions of this user: close some, or share one")
+	errRate    = errors.New("too many connects from here: wait")
+	errResumes = errors.New("too many resumptions from here: wait")
+	errRevoked = errors.New("the right to listen was withdrawn: log in again")
 )
+
+// A refused names a reason to refuse a subscriber, and the status of the answer.
+type refused struct {
+	why    error
+	name   string
+	bye    string // its reason in a bye, instead of a stream; "": an EventSource gets the status too
+	status int
+}
+
+var refusals = [...]refused{
+	{errClosing, "shutdown", "shutdown", http.StatusServiceUnavailable},
+	{errBroker, "broker", "broker", http.StatusServiceUnavailable},
+	{errFull, "subscribers", "limit", http.StatusServiceUnavailable},
+	{errMemory, "memory", "limit", http.StatusServiceUnavailable},
+	{errAddress, "address", "limit", http.StatusServiceUnavailable},
+	{errUser, "user", "limit", http.StatusServiceUnavailable},
+	{errRate, "connects", "limit", http.StatusTooManyRequests},
+	{errResumes, "resumptions", "limit", http.StatusTooManyRequests},
+	{errRevoked, "revoked", "", http.StatusUnauthorized},
+}
 
 // join adds a subscriber, which was admitted, to the shard of its loop, or to one for
 // net/http. Its sink must be set, and can be woken at once.
@@ -204,7 +235,10 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sh := h.shard(on)
-	s.shard, s.lastID, s.encoding = sh, j.lastID, h.encoding(j)
+	s.shard, s.lastID, s.encoding, s.number = sh, j.lastID, h.encoding(j), h.numbered()
+	if j.named {
+		s.needs().from = strings.Clone(j.address)
+	}
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	if !j.until.IsZero() {
@@ -221,13 +255,18 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 			heap.Push(&h.cluster.ahead, s)
 		}
 	}
+	if s.state&fresh == 0 {
+		h.resumed++
+	}
 	h.joined(s, j)
 	sh.mu.Lock()
 	sh.add(s)
-	switch {
+	switch revoked := h.limits.enter(h.now(), s); {
 	case h.closed: // since it was admitted
 		s.catching.stopWaiting()
 		s.end(byeShutdown)
+	case revoked: // likewise
+		s.end(byeRevoked)
 	case s.catching == nil:
 		sh.enlist(s)
 	}
