@@ -22,10 +22,10 @@ import (
 //	format         "sse", "ndjson", "protobuf"; without it, the header Accept decides
 //	last_event_id  where to resume, for clients that cannot set the header Last-Event-ID
 type Handler struct {
-	// User names the user of a request, for Options.MaxPerUser and the registry. Default:
-	// nobody.
+	// User names the user of a request, for Options.MaxPerUser and Options.Connects, the registry,
+	// and Ending.User. Default: nobody.
 	User func(*http.Request) string
-	// Address names the client of a request, for Options.MaxPerAddress and the registry.
+	// Address names the client of a request, for Options.MaxPerAddress, Options.Connects and the registry.
 	// Default: the host of RemoteAddr. Behind a proxy it has to come from a header that the
 	// proxy sets. IPv6 addresses of one /64 count as one address.
 	Address func(*http.Request) string
