@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -97,6 +98,19 @@ func (a *ask) host() string {
 		return host
 	}
 	return hostOf(a.native.RemoteAddr())
+}
+
+// outerHost is like host, or "" for those that are not counted by pace: nothing is allocated for them.
+func (a *ask) outerHost() string {
+	if a.native != nil {
+		if tcp, ok := a.native.RemoteAddr().(*net.TCPAddr); ok {
+			if ip, _ := netip.AddrFromSlice(tcp.IP); inner(ip) {
+				return ""
+			}
+			return hostOf(tcp)
+		}
+	}
+	return a.host()
 }
 
 // mostParameters is how many parameters a query may have, as for package url.

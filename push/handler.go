@@ -225,8 +225,10 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	switch {
 	case h.Address != nil:
 		j.address, j.named = h.Address(r), true
-	default:
+	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil || h.hub.broker != nil:
 		j.address = a.host()
+	default:
+		j.address = a.outerHost()
 	}
 	return j, nil
 }

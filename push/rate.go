@@ -120,9 +120,9 @@ func (h *Hub) paceBy(j *joining, kind byte, refused error, r Rate) error {
 	if r.lifted() {
 		return nil
 	}
-	address := ""
-	if j.named || !inner(j.address) {
-		address = network(j.address)
+	address := network(j.address)
+	if ip, _ := netip.ParseAddr(j.address); !j.named && inner(ip) { // an error: it is none
+		address = ""
 	}
 	if address == "" && j.user == "" {
 		return nil
@@ -158,8 +158,7 @@ func (h *Hub) paceBy(j *joining, kind byte, refused error, r Rate) error {
 
 // inner reports whether an address is one of a network of the service's own, from which a proxy comes
 // rather than a single client (RFC 1918, RFC 4193), or none.
-func inner(address string) bool {
-	ip, err := netip.ParseAddr(address)
+func inner(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	return err != nil || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	return !ip.IsValid() || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 }
