@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -208,26 +207,6 @@ var (
 	errResumes = errors.New("too many resumptions from here: wait")
 	errRevoked = errors.New("the right to listen was withdrawn: log in again")
 )
-
-// A refused names a reason to refuse a subscriber, and the status of the answer.
-type refused struct {
-	why    error
-	name   string
-	bye    string // its reason in a bye, instead of a stream; "": an EventSource gets the status too
-	status int
-}
-
-var refusals = [...]refused{
-	{errClosing, "shutdown", "shutdown", http.StatusServiceUnavailable},
-	{errBroker, "broker", "broker", http.StatusServiceUnavailable},
-	{errFull, "subscribers", "limit", http.StatusServiceUnavailable},
-	{errMemory, "memory", "limit", http.StatusServiceUnavailable},
-	{errAddress, "address", "limit", http.StatusServiceUnavailable},
-	{errUser, "user", "limit", http.StatusServiceUnavailable},
-	{errRate, "connects", "limit", http.StatusTooManyRequests},
-	{errResumes, "resumptions", "limit", http.StatusTooManyRequests},
-	{errRevoked, "revoked", "", http.StatusUnauthorized},
-}
 
 // join adds a subscriber, which was admitted, to the shard of its loop, or to one for
 // net/http. Its sink must be set, and can be woken at once.

@@ -135,6 +135,11 @@ const (
 	typeEnd     = format.ReservedPrefix + "end"
 )
 
+// IsNotice reports whether an event is what one hub of a cluster tells the others, see [Hub.End]: the only one
+// with a reserved type that a [Broker] carries. Its topic is "hub/notices", so that a broker with
+// rights for each topic can keep others from publishing it.
+func IsNotice(e *Event) bool { return e.Topic == noticeTopic && e.Type == typeEnd }
+
 // reserved reports whether an event is for hubs alone.
 func reserved(e *Event) bool { return strings.HasPrefix(e.Type, format.ReservedPrefix) }
 
@@ -152,7 +157,7 @@ func (h *Hub) notice(r Record) {
 	h.overtake()
 	h.mu.Unlock()
 	var n notice
-	if r.Event.Type != typeEnd || json.Unmarshal(r.Event.Data, &n) != nil || n.Node == h.o.Node || n.check() != nil {
+	if !IsNotice(&r.Event) || json.Unmarshal(r.Event.Data, &n) != nil || n.Node == h.o.Node || n.check() != nil {
 		return // of a newer version, or this node's own
 	}
 	if _, err := h.end(&n.Ending); err != nil {
