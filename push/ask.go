@@ -100,7 +100,7 @@ func (a *ask) host() string {
 	return hostOf(a.native.RemoteAddr())
 }
 
-// outerHost is like host, or "" for those that are not counted by pace: nothing is allocated for them.
+// outerHost is like host, or "" for those that pace does not count: the text of their address is not made.
 func (a *ask) outerHost() string {
 	if a.native != nil {
 		if tcp, ok := a.native.RemoteAddr().(*net.TCPAddr); ok {
