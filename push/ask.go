@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -96,12 +97,20 @@ func (a *ask) host() string {
 		host, _, _ := net.SplitHostPort(a.r.RemoteAddr)
 		return host
 	}
-	addr := a.native.RemoteAddr()
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.Zone == "" {
-		return tcp.IP.String()
+	return hostOf(a.native.RemoteAddr())
+}
+
+// outerHost is like host, or "" for those that pace does not count: the text of their address is not made.
+func (a *ask) outerHost() string {
+	if a.native != nil {
+		if tcp, ok := a.native.RemoteAddr().(*net.TCPAddr); ok {
+			if ip, _ := netip.AddrFromSlice(tcp.IP); inner(ip) {
+				return ""
+			}
+			return hostOf(tcp)
+		}
 	}
-	host, _, _ := net.SplitHostPort(addr.String())
-	return host
+	return a.host()
 }
 
 // mostParameters is how many parameters a query may have, as for package url.

@@ -18,7 +18,8 @@ type Broker interface {
 	// Publish appends an event to the order, and returns its place when the event is as
 	// safe as the broker makes it. If an event with the same ID, which is not empty, was
 	// published not long before, it returns the place of that one, and repeated. After an
-	// error the event may have been appended nevertheless.
+	// error the event may have been appended nevertheless. What it brings has no type that is reserved,
+	// unless [IsNotice] reports true.
 	Publish(ctx context.Context, e Event) (seq uint64, repeated bool, err error)
 	// Follow calls f for each event after a place, in order, one at a time, until ctx is
 	// done or the broker is lost, and returns why. It need not notice a loss that it can
@@ -64,7 +65,6 @@ type cluster struct {
 	quiet  time.Duration // fillPause, except in tests
 
 	mu      sync.Mutex // guards the changes
-	members uint64
 	whole   bool
 	joined  map[*Member]bool
 	left    []Member
@@ -85,7 +85,6 @@ func (h *Hub) startCluster() {
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reads.by, c.reads.origins, c.ahead.each = map[string]*read{}, map[string]*origin{}, map[string]int{}
 	c.changed, c.quiet = make(chan struct{}, 1), fillPause
-	c.members = uint64(h.born.UnixNano()) // another start of this node has other members
 	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]uint32{}, true
 	if h.broker != nil {
 		c.work.Go(h.follow)
@@ -259,6 +258,10 @@ func (h *Hub) tell(reason string, skip bool) {
 
 // receive takes the next event from the broker.
 func (h *Hub) receive(r Record) {
+	if reserved(&r.Event) {
+		h.notice(r)
+		return
+	}
 	m := h.newMessage(&r.Event)
 	defer m.release()
 	h.mu.Lock()

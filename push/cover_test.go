@@ -126,7 +126,7 @@ func TestLargestEventIsHeld(t *testing.T) {
 // TestMemberFilters: the registry hears of all that a client asked for.
 func TestMemberFilters(t *testing.T) {
 	h := newHub(t, Options{})
-	j, refused := h.Handler(nil).parse(&ask{method: "GET", query: "topic=a/*&topic=a/b&topic=a/b"})
+	j, refused := h.Handler(nil).parse(&ask{method: "GET", query: "topic=a/*&topic=a/b&topic=a/b", r: &http.Request{RemoteAddr: "192.0.2.1:1"}})
 	if refused != nil || !slices.Equal(j.asked, []string{"a/*", "a/b"}) || !slices.Equal(j.filters, []string{"a/*"}) {
 		t.Errorf("got %+v, %v", j, refused)
 	}

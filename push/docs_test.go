@@ -3,6 +3,7 @@ package push_test
 import (
 	"context"
 	"errors"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push"
@@ -169,4 +171,29 @@ func stop(ctx context.Context, hub *push.Hub, server *redline.Server) {
 	server.Shutdown(ctx)
 }
 
-var _, _, _ = page, histories, stop
+// A login, as documents have it.
+type login struct {
+	ID      string
+	Expires time.Time
+}
+
+// ended is what docs/push.md says about ending and listing subscribers.
+func ended(ctx context.Context, hub *push.Hub, h *push.Handler, session login, sessionOf func(*http.Request) login, userOf func(*http.Request) string) (int, error) {
+	h.User = func(r *http.Request) string { return userOf(r) }
+	h.Token = func(r *http.Request) string { return sessionOf(r).ID } // contrib/pushjwt: "jti"
+
+	n, err := hub.End(ctx, push.Ending{User: "ann", Reason: "logged out"})
+	m, err2 := hub.End(ctx, push.Ending{Token: session.ID, Until: session.Expires}) // and it does not come again
+
+	for c := range hub.Connections() { // of this node
+		log.Println(c.ID, c.User, c.Address, c.Filters, c.Transport, c.Since, c.QueuedBytes)
+	}
+	return n + m, errors.Join(err, err2)
+}
+
+// monitored is what docs/push.md says about metrics.
+func monitored(hub *push.Hub, internal *http.ServeMux) {
+	internal.Handle("/metrics", hub.Metrics()) // not where clients are
+}
+
+var _, _, _, _, _ = page, histories, stop, ended, monitored

@@ -1,21 +1,26 @@
 package push
 
-// A reason is why a subscriber was ended.
+// A reason is why a subscriber has left, or was ended.
 type reason uint8
 
 const (
-	byeShutdown reason = iota + 1
+	byeClient reason = iota // it left by itself: there is no bye
+	byeShutdown
 	byeLifetime
-	byeSlow
+	byeStalled // its client did not accept a write in time: it got no bye
+	byeSlow    // from here on it gets nothing else any more
 	byeMemory
+	byeEnded
+	byeRevoked
+	reasons int = iota
 )
 
 func (r reason) String() string {
-	return [...]string{"", "shutdown", "lifetime", "slow", "memory"}[r]
+	return [reasons]string{"client", "shutdown", "lifetime", "stalled", "slow", "memory", "ended", "revoked"}[r]
 }
 
 // end asks a subscriber to leave, with a bye after what it is owed. One that is too slow for
-// that gets nothing else any more.
+// that, or may not listen any more, gets nothing else.
 func (s *subscriber) end(why reason) {
 	if s.bye != 0 || s.at < 0 {
 		return
@@ -26,7 +31,7 @@ func (s *subscriber) end(why reason) {
 		s.catching.present = true // it has a gap to announce, and was live
 	}
 	s.shard.delist(s)
-	if why == byeSlow || why == byeMemory {
+	if why >= byeSlow {
 		s.empty()
 	}
 	s.sink.wake()
@@ -39,4 +44,22 @@ func (s *subscriber) empty() {
 		s.queue = nil
 	}
 	s.dropNews()
+}
+
+// stalled notes that the client of a subscriber did not accept a write in time. It takes the lock.
+func (s *subscriber) stalled() {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	if s.bye == byeClient && s.at >= 0 {
+		s.bye = byeStalled
+		s.shard.counts.ended[byeStalled]++
+	}
+}
+
+// farewell is the reason that a bye names.
+func (s *subscriber) farewell() string {
+	if s.rare != nil && s.rare.why != "" {
+		return s.rare.why
+	}
+	return s.bye.String()
 }

@@ -56,8 +56,8 @@ type Receipt struct {
 var (
 	// ErrClosed: Shutdown or Close was called.
 	ErrClosed = errors.New("push: the hub is shut down: publish to another node")
-	// ErrTooLarge: Data is longer than Options.MaxEventBytes.
-	ErrTooLarge = errors.New("push: event is larger than Options.MaxEventBytes: publish a reference to the data, or raise the limit")
+	// ErrTooLarge: Data is longer than MaxEventBytes of Options, or of the topic's rule.
+	ErrTooLarge = errors.New("push: event is larger than MaxEventBytes: publish a reference to the data, or raise the limit")
 	// ErrBadEvent: a field is too long, or contains characters that it must not contain.
 	ErrBadEvent = errors.New("push: bad event")
 )
@@ -82,7 +82,7 @@ func (h *Hub) check(e *Event) error {
 		return badEvent("Type", "begins with "+format.ReservedPrefix+", which is reserved: use another prefix")
 	case strings.TrimSpace(e.ID) != e.ID:
 		return badEvent("ID", "begins or ends with a space, which a header cannot carry: trim it")
-	case len(e.Data) > h.o.MaxEventBytes:
+	case len(e.Data) > h.o.MaxEventBytes || h.o.bounded && len(e.Data) > h.o.rule(e.Topic).MaxEventBytes:
 		return ErrTooLarge
 	}
 	if e.ID == earliest {

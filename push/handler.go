@@ -22,10 +22,10 @@ import (
 //	format         "sse", "ndjson", "protobuf"; without it, the header Accept decides
 //	last_event_id  where to resume, for clients that cannot set the header Last-Event-ID
 type Handler struct {
-	// User names the user of a request, for Options.MaxPerUser and the registry. Default:
-	// nobody.
+	// User names the user of a request, for Options.MaxPerUser and Options.Connects, the registry,
+	// and Ending.User. Default: nobody.
 	User func(*http.Request) string
-	// Address names the client of a request, for Options.MaxPerAddress and the registry.
+	// Address names the client of a request, for Options.MaxPerAddress, Options.Connects and the registry.
 	// Default: the host of RemoteAddr. Behind a proxy it has to come from a header that the
 	// proxy sets. IPv6 addresses of one /64 count as one address.
 	Address func(*http.Request) string
@@ -33,6 +33,9 @@ type Handler struct {
 	// its stream ends like one whose Lifetime is over, some seconds before rather than later.
 	// The zero time: never. Default: never.
 	Until func(*http.Request) time.Time
+	// Token names the credentials of a request, such as by the "jti" of its JWT, for Ending.Token. It
+	// should not be the credentials themselves. Default: nothing.
+	Token func(*http.Request) string
 	// Origins are the origins whose pages may read the stream, such as
 	// "https://example.com", or "*" for all (Fetch Standard, 3.3). They need the handler to be
 	// mounted for OPTIONS too. Default: only the page's own.
@@ -79,7 +82,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if errors.Is(err, errFlush) {
-			status, text = h.refuse(w.Header(), &refusal{http.StatusInternalServerError, err.Error()})
+			status, text = h.refuse(w.Header(), &refusal{status: http.StatusInternalServerError, text: err.Error()})
 		} else {
 			status, text = h.turnAway(w.Header(), a, j, err)
 		}
@@ -119,7 +122,12 @@ func (h *Handler) look(header fields, a *ask) (j *joining, status int, text stri
 	case refused != nil:
 		status, text = h.refuse(header, refused)
 		return nil, status, text
-	case a.method == http.MethodHead:
+	}
+	if err := h.hub.pace(j); err != nil {
+		status, text = h.turnAway(header, a, j, err)
+		return nil, status, text
+	}
+	if a.method == http.MethodHead {
 		s := new(subscriber)
 		if err := h.hub.admit(s, j); err != nil {
 			status, text = h.turnAway(header, a, j, err)
@@ -135,18 +143,12 @@ func (h *Handler) look(header fields, a *ask) (j *joining, status int, text stri
 // turnAway answers a request that the hub does not take now. An EventSource ends for good on any status
 // but 200 (HTML Living Standard, 9.2.3): it gets a stream that says bye, and comes again.
 func (h *Handler) turnAway(header fields, a *ask, j *joining, why error) (status int, text string) {
-	if f := h.hub.encodings[j.encoding]; f.MediaType() == eventStream && accepts(a.accept, eventStream) {
+	r := refusals[slices.IndexFunc(refusals[:], func(r refused) bool { return r.why == why })]
+	if f := h.hub.encodings[j.encoding]; r.bye != "" && f.MediaType() == eventStream && accepts(a.accept, eventStream) {
 		h.hub.head(header, j)
-		reason := "limit"
-		switch {
-		case errors.Is(why, errClosing):
-			reason = "shutdown"
-		case errors.Is(why, errBroker):
-			reason = "broker"
-		}
-		return http.StatusOK, string(f.AppendBye(nil, &format.Bye{Reason: reason, Retry: h.hub.retryAfter(byeShutdown)}))
+		return http.StatusOK, string(f.AppendBye(nil, &format.Bye{Reason: r.bye, Retry: h.hub.retryAfter(byeShutdown) + j.wait}))
 	}
-	return h.refuse(header, &refusal{http.StatusServiceUnavailable, why.Error()})
+	return h.refuse(header, &refusal{status: r.status, text: why.Error(), wait: j.wait})
 }
 
 const eventStream = "text/event-stream"
@@ -156,14 +158,15 @@ const allowed = "GET, HEAD, OPTIONS"
 // A refusal is an answer without a stream.
 type refusal struct {
 	status int
-	text   string // what is wrong, and what to do
+	text   string        // what is wrong, and what to do
+	wait   time.Duration // before which it is of no use to come again
 }
 
 // refuse sets the fields of a refusal.
 func (h *Handler) refuse(header fields, r *refusal) (status int, text string) {
 	switch r.status {
-	case http.StatusServiceUnavailable:
-		seconds := max(int(h.hub.retryAfter(byeShutdown).Seconds()+1), 1)
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		seconds := max(int((h.hub.retryAfter(byeShutdown)+r.wait).Seconds()+1), 1)
 		header.Set("Retry-After", strconv.Itoa(seconds))
 	case http.StatusMethodNotAllowed:
 		header.Set("Allow", allowed)
@@ -185,13 +188,13 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 	j := &a.joining
 	var ok bool
 	if j.encoding, ok = h.hub.choose(w.format, a.accept); !ok {
-		return nil, &refusal{http.StatusNotAcceptable, "choose a format by Accept or ?format=: " + h.hub.choices()}
+		return nil, &refusal{status: http.StatusNotAcceptable, text: "choose a format by Accept or ?format=: " + h.hub.choices()}
 	}
 	if j.lastID = strings.Clone(a.lastID); j.lastID == "" {
 		j.lastID = strings.Clone(w.lastID) // which would keep the whole query in memory
 	}
 	if !mayBeID(j.lastID) {
-		return nil, &refusal{http.StatusBadRequest, "Last-Event-ID is not an ID of an event: send back the one received, or none"}
+		return nil, &refusal{status: http.StatusBadRequest, text: "Last-Event-ID is not an ID of an event: send back the one received, or none"}
 	}
 	return h.permit(a, &w)
 }
@@ -199,16 +202,16 @@ func (h *Handler) parse(a *ask) (*joining, *refusal) {
 // wishes reads what a request asks for.
 func (h *Handler) wishes(a *ask) (w wish, refused *refusal) {
 	if a.method != http.MethodGet && a.method != http.MethodHead {
-		return w, &refusal{http.StatusMethodNotAllowed, "events are read with GET"}
+		return w, &refusal{status: http.StatusMethodNotAllowed, text: "events are read with GET"}
 	}
 	w, err := a.wishes()
 	switch {
 	case errors.Is(err, errParameters):
-		return w, &refusal{http.StatusBadRequest, "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
+		return w, &refusal{status: http.StatusBadRequest, text: "the query has too many parameters: at most " + strconv.Itoa(mostParameters)}
 	case errors.Is(err, errPresence):
-		return w, &refusal{http.StatusBadRequest, err.Error()}
+		return w, &refusal{status: http.StatusBadRequest, text: err.Error()}
 	case err != nil:
-		return w, &refusal{http.StatusBadRequest, "the query is malformed: write % as %25, ; as %3B and & as %26"}
+		return w, &refusal{status: http.StatusBadRequest, text: "the query is malformed: write % as %25, ; as %3B and & as %26"}
 	}
 	return w, nil
 }
@@ -219,9 +222,9 @@ func (h *Handler) permit(a *ask, w *wish) (j *joining, refused *refusal) {
 	j.presence = w.presence
 	var err error
 	var r *http.Request
-	if h.authorize != nil || h.User != nil || h.Until != nil || h.Address != nil {
+	if h.authorize != nil || h.User != nil || h.Until != nil || h.Address != nil || h.Token != nil {
 		if r, err = a.request(h.authorize != nil); err != nil {
-			return nil, &refusal{http.StatusBadRequest, "the target is not a URL"}
+			return nil, &refusal{status: http.StatusBadRequest, text: "the target is not a URL"}
 		}
 	}
 	if j.asked, refused = h.filters(r, w.topics); refused != nil {
@@ -234,11 +237,16 @@ func (h *Handler) permit(a *ask, w *wish) (j *joining, refused *refusal) {
 	if h.Until != nil {
 		j.until = h.Until(r)
 	}
+	if h.Token != nil {
+		j.token = h.Token(r)
+	}
 	switch {
 	case h.Address != nil:
-		j.address = h.Address(r)
+		j.address, j.named = h.Address(r), true
 	case h.hub.o.MaxPerAddress < unbounded || h.hub.o.Registry != nil || h.hub.broker != nil:
 		j.address = a.host()
+	default:
+		j.address = a.outerHost()
 	}
 	return j, nil
 }
@@ -265,7 +273,7 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 	known, may := newCover(nil), newCover(granted)
 	for _, f := range asked {
 		if err := topic.CheckPattern(f); err != nil {
-			return nil, &refusal{http.StatusBadRequest, err.Error()}
+			return nil, &refusal{status: http.StatusBadRequest, text: err.Error()}
 		}
 		if known.has(f) {
 			continue
@@ -273,17 +281,20 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 		switch {
 		case len(known.all) < most:
 		case own:
-			return nil, &refusal{http.StatusBadRequest, "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"}
+			return nil, &refusal{status: http.StatusBadRequest, text: "you may listen to more than one stream can have: name what you want by ?topic=NAME, once for each"}
 		default:
-			return nil, &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(most) + ", or use a pattern"}
+			return nil, &refusal{status: http.StatusBadRequest, text: "too many topics: at most " + strconv.Itoa(most) + ", or use a pattern"}
 		}
 		if h.authorize != nil && !own && !may.covers(f) {
-			return nil, &refusal{http.StatusForbidden, "you may not listen to the topic " + strconv.Quote(f)}
+			return nil, &refusal{status: http.StatusForbidden, text: "you may not listen to the topic " + strconv.Quote(f)}
+		}
+		if p := h.hub.o.private(f); h.authorize == nil && p != "" {
+			return nil, &refusal{status: http.StatusForbidden, text: "you may not listen to " + strconv.Quote(f) + ": " + strconv.Quote(p) + " is private"}
 		}
 		known.add(strings.Clone(f))
 	}
 	if len(known.all) == 0 {
-		return nil, &refusal{http.StatusBadRequest, "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
+		return nil, &refusal{status: http.StatusBadRequest, text: "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
 	}
 	return known.all, nil
 }
@@ -293,12 +304,12 @@ func (h *Handler) granted(r *http.Request) ([]string, *refusal) {
 	granted, err := h.authorize(r)
 	switch {
 	case errors.Is(err, ErrUnauthorized):
-		return nil, &refusal{http.StatusUnauthorized, "say who you are: the request has no valid credentials"}
+		return nil, &refusal{status: http.StatusUnauthorized, text: "say who you are: the request has no valid credentials"}
 	case err != nil:
-		return nil, &refusal{http.StatusForbidden, "you may not listen here"}
+		return nil, &refusal{status: http.StatusForbidden, text: "you may not listen here"}
 	case slices.ContainsFunc(granted, func(g string) bool { return topic.CheckPattern(g) != nil }):
 		// Made of a name that a user has chosen, it could select anything.
-		return nil, &refusal{http.StatusForbidden, "you may not listen here: one of the topics that are granted is no topic and no pattern"}
+		return nil, &refusal{status: http.StatusForbidden, text: "you may not listen here: one of the topics that are granted is no topic and no pattern"}
 	}
 	return granted, nil
 }

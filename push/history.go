@@ -19,8 +19,10 @@ type history struct {
 	all    series[message] // by sequence number
 	losses series[topicLog]
 	ghosts map[string]*topicLog
-	faded  series[topicLog] // the ghosts, the last one last
-	bytes  int64            // of data, with overheads
+	shades topic.Tree[topicLog] // the ghosts, for patterns
+	dead   int64                // what the ghosts count for
+	faded  series[topicLog]     // the ghosts, the last one last
+	bytes  int64                // of data, with overheads
 	ids    map[string]*message
 	former ids
 
@@ -60,9 +62,7 @@ func (y *history) log(name string) *topicLog {
 	}
 	l := y.ghosts[name]
 	if l != nil { // which knows what it has lost
-		y.faded.remove(l.fadeAt)
-		delete(y.ghosts, name)
-		y.hub.bytes.Add(-ghostBytes)
+		y.lay(l)
 	} else {
 		l = &topicLog{name: name, rule: y.hub.o.rule(name)}
 	}
@@ -91,12 +91,16 @@ func (y *history) stalest() *topicLog {
 	return best
 }
 
-// maxGhosts is how many ghosts there are at most, in a sixteenth of Options.MaxBytes, where each
-// counts for ghostBytes.
+// maxGhosts is how many ghosts there are at most, in a sixteenth of Options.MaxBytes.
 const (
 	maxGhosts  = 4096
-	ghostBytes = 1 << 10 // its fields, its name, and its entries in the history
+	ghostBytes = 1 << 10 // the fields of one with a short name of two segments, and its entries in the history
 )
+
+// ghostWeight is what a ghost counts for.
+func ghostWeight(name string) int64 {
+	return int64(ghostBytes + max(len(name)+segmentBytes*(strings.Count(name, "/")-1)-100, 0))
+}
 
 // forget removes a log. Its ghost knows for a while what was lost, so that only those who asked for
 // that get a gap.
@@ -108,7 +112,10 @@ func (y *history) forget(l *topicLog) {
 	l.fadeAt = y.fades
 	y.faded.add(l.fadeAt, l)
 	y.ghosts[l.name] = l
-	if n := y.faded.len(); n > maxGhosts || int64(n) > y.hub.o.MaxBytes/16/ghostBytes {
+	y.shades.Put(l.name, l)
+	y.dead += ghostWeight(l.name)
+	y.hub.bytes.Add(ghostWeight(l.name))
+	for y.faded.len() > maxGhosts || y.dead > y.hub.o.MaxBytes/16 {
 		y.banish()
 	}
 	y.tree.Delete(l.name)
@@ -117,19 +124,26 @@ func (y *history) forget(l *topicLog) {
 	y.logs[l.place].place = l.place
 	y.logs[end] = nil
 	y.logs = y.logs[:end]
-	y.hub.bytes.Add(ghostBytes - topicBytes(l.name))
+	y.hub.bytes.Add(-topicBytes(l.name))
 }
 
 // banish removes the oldest ghost. What it has lost may then be of any topic.
 func (y *history) banish() {
 	l := y.faded.slots[0].v
-	y.faded.remove(l.fadeAt)
-	delete(y.ghosts, l.name)
+	y.lay(l)
 	y.forgotten = max(y.forgotten, l.gone)
 	if l.lossAt != 0 {
 		y.losses.remove(l.lossAt)
 	}
-	y.hub.bytes.Add(-ghostBytes)
+}
+
+// lay removes a ghost: its topic is known again, or nobody remembers it.
+func (y *history) lay(l *topicLog) {
+	y.faded.remove(l.fadeAt)
+	delete(y.ghosts, l.name)
+	y.shades.Delete(l.name)
+	y.dead -= ghostWeight(l.name)
+	y.hub.bytes.Add(-ghostWeight(l.name))
 }
 
 // clear forgets everything.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,8 @@ type Hub struct {
 	shards  []*shard // plain, then those of loops
 	plain   []*shard // for net/http
 	turns   int      // which of them is next
+	number  uint64   // of the last subscriber
+	resumed uint64   // subscribers that asked to resume
 	fed     []*message
 	here    struct { // see present
 		id, era string
@@ -52,6 +55,7 @@ type Hub struct {
 	timer      *time.Timer
 
 	limits   limits
+	rates    rates
 	pages    pages
 	presence presence
 	cluster  cluster
@@ -188,11 +192,14 @@ type joining struct {
 	lastID        string
 	encoding      uint8
 	address, user string
-	until         time.Time // its right to listen ends, unless zero
-	presence      bool      // it asks who joins and leaves
+	token         string        // see Handler.Token
+	named         bool          // Handler.Address gave the address
+	wait          time.Duration // see pace
+	until         time.Time     // its right to listen ends, unless zero
+	presence      bool          // it asks who joins and leaves
 }
 
-// Reasons to refuse a subscriber, with 503.
+// Reasons to refuse a subscriber.
 var (
 	errClosing = errors.New("the server is shutting down: connect to another one")
 	errFull    = errors.New("too many subscribers: try again later")
@@ -200,6 +207,9 @@ var (
 	errBroker  = errors.New("the broker has not been reached yet: try again later")
 	errAddress = errors.New("too many subscriptions from this address: close some, or share one")
 	errUser    = errors.New("too many subscriptions of this user: close some, or share one")
+	errRate    = errors.New("too many connects from here: wait")
+	errResumes = errors.New("too many resumptions from here: wait")
+	errRevoked = errors.New("the right to listen was withdrawn: log in again")
 )
 
 // join adds a subscriber, which was admitted, to the shard of its loop, or to one for
@@ -208,7 +218,10 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sh := h.shard(on)
-	s.shard, s.lastID, s.encoding = sh, j.lastID, h.encoding(j)
+	s.shard, s.lastID, s.encoding, s.number = sh, j.lastID, h.encoding(j), h.numbered()
+	if j.named {
+		s.needs().from = strings.Clone(j.address)
+	}
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	if !j.until.IsZero() {
@@ -225,13 +238,18 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 			heap.Push(&h.cluster.ahead, s)
 		}
 	}
+	if s.state&fresh == 0 {
+		h.resumed++
+	}
 	h.joined(s, j)
 	sh.mu.Lock()
 	sh.add(s)
-	switch {
+	switch revoked := h.limits.enter(h.now(), s); {
 	case h.closed: // since it was admitted
 		s.catching.stopWaiting()
 		s.end(byeShutdown)
+	case revoked: // likewise
+		s.end(byeRevoked)
 	case s.catching == nil:
 		sh.enlist(s)
 	}

@@ -1,7 +1,9 @@
 package push
 
 import (
+	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,22 +29,28 @@ func weigh(filters []string) uint32 {
 	return uint32(subscriberBytes + max(n-freeBytes, 0))
 }
 
-// limits counts subscribers.
+// limits counts subscribers. Its lock comes after those of hub and shard.
 type limits struct {
 	mu        sync.Mutex
 	count     int
-	refused   uint64
+	refused   [len(refusals)]uint64 // for each reason
 	addresses map[string]*tally
 	users     map[string]*tally
+	tokens    map[string]*tally
+	revoked   revocations
 }
 
 // A tally counts the subscribers that have something in common.
 type tally struct {
 	name string
-	n    int
+	n    int           // those that were admitted
+	subs []*subscriber // of a user or token: those of them that have joined, in no order
 }
 
-func (l *limits) init() { l.addresses, l.users = map[string]*tally{}, map[string]*tally{} }
+func (l *limits) init() {
+	l.addresses, l.users, l.tokens = map[string]*tally{}, map[string]*tally{}, map[string]*tally{}
+	l.revoked.init()
+}
 
 func (l *limits) total() int {
 	l.mu.Lock()
@@ -58,32 +66,37 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var address, user *tally
+	var address, user, token *tally
 	var err error
 	switch {
 	case closed:
 		err = errClosing
 	case unknown:
 		err = errBroker
+	case l.revoked.has(h.now(), j.user, j.token):
+		err = errRevoked
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
 	case h.bytes.Load()+int64(weigh(j.filters)) > h.o.MaxBytes:
 		err = errMemory
 	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &address):
 		err = errAddress
-	case j.user != "" && h.o.MaxPerUser < unbounded && !take(l.users, j.user, h.o.MaxPerUser, &user):
+	case j.user != "" && !take(l.users, j.user, h.o.MaxPerUser, &user):
 		give(l.addresses, address)
 		err = errUser
+	case j.token != "":
+		take(l.tokens, j.token, math.MaxInt, &token)
 	}
 	if err != nil {
-		l.refused++
+		l.refuse(err)
 		return err
 	}
 	l.count++
 	filters := j.filters
-	s.filters, s.address = &filters, address
-	if user != nil {
-		s.needs().user = user
+	s.filters = &filters
+	if address != nil || user != nil || token != nil {
+		r := s.needs()
+		r.address, r.user, r.token = address, user, token
 	}
 	h.bytes.Add(int64(weigh(filters)))
 	return nil
@@ -94,9 +107,11 @@ func (h *Hub) withdraw(s *subscriber) int {
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	give(l.addresses, s.address)
 	if s.rare != nil {
+		l.exit(s)
+		give(l.addresses, s.rare.address)
 		give(l.users, s.rare.user)
+		give(l.tokens, s.rare.token)
 	}
 	l.count--
 	h.bytes.Add(-int64(weigh(*s.filters)))
@@ -137,6 +152,11 @@ func give(tallies map[string]*tally, t *tally) {
 	}
 }
 
+// refuse counts a subscriber that is not taken. The lock is held.
+func (l *limits) refuse(why error) {
+	l.refused[slices.IndexFunc(refusals[:], func(r refused) bool { return r.why == why })]++
+}
+
 // Stats are the totals of a hub since its start, and its present state.
 type Stats struct {
 	Subscribers int    // now
@@ -155,6 +175,20 @@ type Stats struct {
 	EndedSlow   uint64 // subscribers ended by the policy Disconnect
 	EndedMemory uint64 // subscribers ended because of MaxBytes
 	EndedOld    uint64 // subscribers ended because of Lifetime
+
+	Linked       bool   // the broker is in reach now, or there is none
+	HistoryBytes int64  // of events in the history, with what each costs, now
+	Waiting      int    // events in queues of subscribers, now
+	WaitingBytes int64  // and their bytes: an event counts for each queue that refers to it
+	Revoked      int    // users and tokens that may not listen, now
+	Resumed      uint64 // subscribers that asked to resume
+	// Endings are the subscribers that have left or were ended: "client" (it left by itself), "stalled"
+	// (it did not accept a write in time), and by the hub "shutdown", "lifetime", "slow" (Disconnect),
+	// "memory" (MaxBytes), "ended" and "revoked" (End).
+	Endings map[string]uint64
+	// Refusals are Refused by the limit: "subscribers", "memory", "address", "user", "connects",
+	// "resumptions", or "shutdown", "broker", "revoked".
+	Refusals map[string]uint64
 }
 
 // Stats returns the hub's figures. It takes every lock once; call it a few times a second
@@ -163,13 +197,19 @@ func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.limits.mu.Lock()
-	st := Stats{Subscribers: h.limits.count, Refused: h.limits.refused}
+	st := Stats{Subscribers: h.limits.count, Revoked: h.limits.revoked.len(), Endings: map[string]uint64{}, Refusals: map[string]uint64{}}
+	for i, n := range h.limits.refused {
+		st.Refused += n
+		st.Refusals[refusals[i].name] = n
+	}
 	h.limits.mu.Unlock()
+	st.HistoryBytes, st.Resumed, st.Linked = h.history.bytes, h.resumed, h.broker == nil || h.cluster.linked
 	st.Topics, st.Events = len(h.history.logs), h.history.all.len()
 	st.Bytes, st.Published, st.Duplicates = h.bytes.Load(), h.published.Load(), h.repeated.Load()
 	for _, sh := range h.shards {
 		sh.mu.Lock()
 		c := sh.counts
+		st.Waiting, st.WaitingBytes = st.Waiting+sh.waiting, st.WaitingBytes+sh.waitingBytes
 		sh.mu.Unlock()
 		st.add(&c)
 	}
@@ -187,6 +227,9 @@ func (st *Stats) add(c *counts) {
 	st.EndedSlow += c.ended[byeSlow]
 	st.EndedMemory += c.ended[byeMemory]
 	st.EndedOld += c.ended[byeLifetime]
+	for why, n := range c.ended {
+		st.Endings[reason(why).String()] += n
+	}
 }
 
 // Subscribers returns how many subscribers of this node have exactly this topic or pattern, and no

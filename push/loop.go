@@ -1,6 +1,7 @@
 package push
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -132,8 +133,11 @@ func (l *looped) wake() {
 func (l *looped) abort() { l.on.Abort() }
 
 // Gone implements redline.Subscriber.
-func (l *looped) Gone(error) {
+func (l *looped) Gone(err error) {
 	if l.fate.Swap(isGone) == hasJoined {
+		if errors.Is(err, redline.ErrTimeout) {
+			l.stalled()
+		}
 		l.forget()
 		l.shard.hub.leave(&l.subscriber)
 	}

@@ -80,6 +80,7 @@ func newModel(t *testing.T, seed uint64) *model {
 			{Pattern: "bare/**", History: History{Events: -1}},
 		},
 	}
+	m.options.Rules[1].QueueEvents = 1 + m.r.IntN(m.options.QueueEvents)
 	m.restart()
 	return m
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/push/format"
-	"github.com/redline-go/redline/push/topic"
 )
 
 // Options are the settings of a hub. The zero value works: each field has a default that is
@@ -53,6 +52,13 @@ type Options struct {
 	// user, see [Handler]. IPv6 addresses of one /64 are one address. Default: no bound, because a proxy may be in front of all.
 	MaxPerAddress int
 	MaxPerUser    int
+	// Connects and Resumptions bound how often clients of the same address, and of the same user, may
+	// connect, and connect with an ID to resume from: each of the two by itself. Who comes more often is
+	// asked to come later. Without [Handler.Address], addresses of private networks and of this machine
+	// are not counted, because they are those of proxies. Default: 100 a second after 2,000 at once, and 50
+	// after 1,000.
+	Connects    Rate
+	Resumptions Rate
 	// MaxFilters bounds the topics and patterns that one client may ask for. One that asks for
 	// nothing gets what the authorize function grants, at most 16 times as many. Default: 64.
 	MaxFilters int
@@ -103,6 +109,9 @@ type Options struct {
 	// Rule.Presence: it may connect again. Negative: no time. Default: 10 seconds.
 	PresenceGrace time.Duration
 
+	limited int  // how many rules have limits of queues
+	bounded bool // a rule bounds events
+
 	// Logger gets what an operator should know. Default: slog.Default.
 	Logger *slog.Logger
 }
@@ -119,6 +128,21 @@ type Rule struct {
 	// With a Registry that is a [Watcher] the users are those of all nodes, else of this one. Default:
 	// nobody is told.
 	Presence bool
+
+	// QueueEvents and QueueBytes bound what of these topics waits for one subscriber, of its queue: when
+	// there is more, the policy applies to these topics alone. 0: as much as the queue has room for.
+	QueueEvents int
+	QueueBytes  int
+	// MaxEventBytes bounds the data of one event. 0: Options.MaxEventBytes.
+	MaxEventBytes int
+	// Private keeps these topics to handlers with an authorize function: others answer with 403 to names
+	// and patterns that select one of them.
+	Private bool
+	// ReadOnly keeps requests from publishing, whatever their tokens allow: only the service does. Handlers
+	// that publish look at it by [Hub.Rule].
+	ReadOnly bool
+
+	own int // its place among the rules with limits of queues, from 1; 0: it has none
 }
 
 // History bounds what is kept of a topic. The oldest events are dropped first. A negative
@@ -176,7 +200,7 @@ func (v value[T]) set(errs *[]error) {
 	case *v.field < 0 && v.liftable != 0:
 		*v.field = v.lifted
 	case *v.field < v.least || *v.field > v.most:
-		*errs = append(*errs, fmt.Errorf("push: Options.%s is %v: use %v to %v", v.name, *v.field, v.least, v.most))
+		*errs = append(*errs, badOption(v.name, "is %v: use %v to %v", *v.field, v.least, v.most))
 	}
 }
 
@@ -222,17 +246,19 @@ func (o Options) withDefaults() (Options, error) {
 		least: time.Millisecond, most: 24 * time.Hour, lifted: never, liftable: 1,
 	}.set(&errs)
 	value[int64]{name: "MaxBytes", field: &o.MaxBytes, fallback: 512 << 20, least: 1 << 16, most: 1 << 50}.set(&errs)
+	errs = append(errs, o.Connects.finish("Connects", Rate{10 * time.Millisecond, 2000}),
+		o.Resumptions.finish("Resumptions", Rate{20 * time.Millisecond, 1000}))
 	if o.Policy == 0 {
 		o.Policy = DropOldest
 	}
 	if o.Policy > Disconnect {
-		errs = append(errs, errors.New("push: Options.Policy is unknown: use one of the constants"))
+		errs = append(errs, badOption("Policy", "is unknown: use one of the constants"))
 	}
 	if len(o.Formats) == 0 {
 		o.Formats = []format.Format{format.SSE, format.NDJSON, format.Protobuf}
 	}
 	if len(o.Formats) > 16 {
-		errs = append(errs, errors.New("push: Options.Formats has more than 16 formats"))
+		errs = append(errs, badOption("Formats", "has more than 16 formats: leave some out"))
 	}
 	if o.Node == "" {
 		o.Node = newEpoch()
@@ -243,49 +269,15 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(append(errs, o.finishRules())...)
 }
 
-// finishRules completes the rules from the other options, and checks them.
-func (o *Options) finishRules() error {
-	rules := make([]Rule, len(o.Rules), len(o.Rules)+1)
-	copy(rules, o.Rules)
-	for i := range rules {
-		r := &rules[i]
-		if err := topic.CheckPattern(r.Pattern); err != nil {
-			return fmt.Errorf("push: Options.Rules[%d]: %w", i, err)
-		}
-		one := Options{Policy: r.Policy, History: r.History}
-		if one.Policy == 0 {
-			one.Policy = o.Policy
-		}
-		if one.History.Events == 0 {
-			one.History.Events = o.History.Events
-		}
-		if one.History.Bytes == 0 {
-			one.History.Bytes = o.History.Bytes
-		}
-		if one.History.Age == 0 {
-			one.History.Age = o.History.Age
-		}
-		if one.Policy > Disconnect {
-			return fmt.Errorf("push: Options.Rules[%d].Policy is unknown: use one of the constants", i)
-		}
-		if one.History.Bytes < 0 {
-			one.History.Bytes = 1 << 30
-		}
-		if one.History.Age < 0 {
-			one.History.Age = never
-		}
-		r.Policy, r.History = one.Policy, one.History
-	}
-	o.Rules = append(rules, Rule{Pattern: "**", Policy: o.Policy, History: o.History})
-	return nil
+// An OptionError says which option of [New] cannot be, and what to use instead.
+type OptionError struct {
+	Field string // of Options, such as "Rules[2].QueueBytes"
+	Why   string // what is wrong, and the remedy
 }
 
-// rule returns the settings of a topic. The last rule applies to all.
-func (o *Options) rule(name string) *Rule {
-	for i := range o.Rules {
-		if topic.Match(o.Rules[i].Pattern, name) {
-			return &o.Rules[i]
-		}
-	}
-	return nil // never: the last rule selects every name
+// Error implements error.
+func (e *OptionError) Error() string { return "push: Options." + e.Field + " " + e.Why }
+
+func badOption(field, why string, args ...any) error {
+	return &OptionError{field, fmt.Sprintf(why, args...)}
 }

@@ -41,7 +41,7 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) {
 		if body, refused = h.hub.page(r.Context(), q, origin); refused == nil {
 			defer h.hub.pages.give(h.hub, origin, len(body))
 			if !h.hub.pages.take(h.hub, origin, len(body)) {
-				refused = &refusal{http.StatusServiceUnavailable, "too many pages are on their way: try again later"}
+				refused = &refusal{status: http.StatusServiceUnavailable, text: "too many pages are on their way: try again later"}
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (h *Handler) parsePage(a *ask) (j *joining, q Range, refused *refusal) {
 		return nil, q, refused
 	}
 	bad := func(text string) (*joining, Range, *refusal) {
-		return nil, q, &refusal{http.StatusBadRequest, text}
+		return nil, q, &refusal{status: http.StatusBadRequest, text: text}
 	}
 	values, err := url.ParseQuery(a.query)
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *Hub) page(ctx context.Context, q Range, origin string) ([]byte, *refusa
 		err = errBroker
 	}
 	if err != nil {
-		return nil, &refusal{http.StatusServiceUnavailable, err.Error()}
+		return nil, &refusal{status: http.StatusServiceUnavailable, text: err.Error()}
 	}
 	return p.append(nil), nil
 }

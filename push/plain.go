@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -16,6 +17,7 @@ type plain struct {
 	ready   chan struct{} // of capacity 1: there may be something to send
 	cut     chan struct{} // closed by abort
 	t       turn          // what is being sent; changed under the shard's lock
+	from    string        // RemoteAddr
 
 	mu    sync.Mutex // guards the deadline, which abort sets
 	isCut bool
@@ -110,7 +112,7 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, j *joining)
 // servePlain answers a request whose handler may block.
 func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) error {
 	p := &plain{
-		control: http.NewResponseController(w), w: w,
+		control: http.NewResponseController(w), w: w, from: r.RemoteAddr,
 		ready: make(chan struct{}, 1), cut: make(chan struct{}),
 	}
 	p.sink = p
@@ -159,8 +161,23 @@ func (p *plain) send(frames []*frame) bool {
 			return false
 		}
 		if _, err := p.w.Write(f.bytes()); err != nil {
-			return false
+			return p.failed(err)
 		}
 	}
-	return p.extend(timeout) && p.control.Flush() == nil
+	if !p.extend(timeout) {
+		return false
+	}
+	err := p.control.Flush()
+	return err == nil || p.failed(err)
+}
+
+// failed notes why a write has failed, and reports false.
+func (p *plain) failed(err error) bool {
+	p.mu.Lock()
+	cut := p.isCut
+	p.mu.Unlock() // abort is called under the shard's lock
+	if errors.Is(err, os.ErrDeadlineExceeded) && !cut {
+		p.stalled()
+	}
+	return false
 }

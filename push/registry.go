@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -24,7 +23,7 @@ type Registry interface {
 
 // A Member is a subscriber as others see it.
 type Member struct {
-	ID      string   // among all nodes
+	ID      string   // among all nodes, see Ending.Connection
 	User    string   // see Handler.User
 	Address string   // see Handler.Address
 	Filters []string // what it asked for, or was granted, each once
@@ -64,9 +63,8 @@ func (h *Hub) enroll(s *subscriber, j *joining, filters []string) *Member {
 	c := &h.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.members++
 	m := &Member{
-		ID: h.o.Node + "-" + strconv.FormatUint(c.members, 10), User: strings.Clone(j.user), Address: strings.Clone(j.address),
+		ID: h.connection(s.number), User: strings.Clone(j.user), Address: strings.Clone(j.address),
 		Filters: slices.Clone(filters), Since: time.Now(),
 	}
 	if s.needs().member = m; h.o.Registry != nil {

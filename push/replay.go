@@ -222,6 +222,9 @@ func (h *Hub) replay(r *read) (got []Record, first uint64, err error) {
 	defer cancel()
 	room := fetchBytes
 	first, err = h.broker.Replay(ctx, r.after, r.until, r.filters, func(rec Record) bool {
+		if reserved(&rec.Event) {
+			return true
+		}
 		got = append(got, rec)
 		room -= len(rec.Event.Data)
 		return len(got) < fetchEvents && room > 0

@@ -104,7 +104,7 @@ func (y *history) missing(c *catchUp, seq uint64, filters []string) (lost uint64
 	if y.forgotten > seq {
 		lost = y.forgotten
 	}
-	if named := !slices.ContainsFunc(filters, topic.IsPattern); named || y.faded.len() == 0 && y.walk(seq, filters) {
+	if named := !slices.ContainsFunc(filters, topic.IsPattern); named || y.walk(seq, filters) {
 		if named {
 			y.pick(seq, filters)
 		} else {
@@ -210,23 +210,25 @@ func (y *history) pick(seq uint64, names []string) {
 	}
 }
 
-// walk selects the logs of names and patterns that have events after seq, each once. It reports false
-// if too much of the tree would have to be looked at, and then the series are.
+// walk selects the logs of names and patterns that have events after seq, ghosts too, each once. It
+// reports false if too much of a tree would have to be looked at, and then the series are.
 func (y *history) walk(seq uint64, filters []string) bool {
 	y.stamp++
 	y.picked = y.picked[:0]
 	nodes := y.most / 8
 	for _, f := range filters {
-		found, whole := y.tree.Some(y.walked[:0], f, nodes/len(filters))
-		for _, l := range found {
-			if l.stamp != y.stamp && l.last > seq {
-				l.stamp = y.stamp
-				y.picked = append(y.picked, l)
+		for _, tree := range [...]*topic.Tree[topicLog]{&y.tree, &y.shades} {
+			found, whole := tree.Some(y.walked[:0], f, nodes/len(filters))
+			for _, l := range found {
+				if l.stamp != y.stamp && l.last > seq {
+					l.stamp = y.stamp
+					y.picked = append(y.picked, l)
+				}
 			}
-		}
-		clear(found)
-		if y.walked = found; !whole {
-			return false
+			clear(found)
+			if y.walked = found; !whole {
+				return false
+			}
 		}
 	}
 	return true

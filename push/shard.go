@@ -16,18 +16,20 @@ type shard struct {
 	hub  *Hub
 	loop *walk // nil: its subscribers are served by net/http
 
-	mu     sync.Mutex
-	index  topic.Tree[list]
-	all    []*subscriber
-	cursor int        // in all, of those that look for signs of life
-	inbox  []*message // published, and not yet given to the subscribers
-	ripe   int        // how many of them have waited for MaxDelay
-	later  bool       // a timer will empty the inbox
-	lists  []*list    // of the last match
-	spare  spare
-	counts counts
-	doomed []*subscriber // during Shutdown: those that are not yet ended
-	fate   int           // and how many they were
+	mu           sync.Mutex
+	index        topic.Tree[list]
+	all          []*subscriber
+	cursor       int        // in all, of those that look for signs of life
+	inbox        []*message // published, and not yet given to the subscribers
+	ripe         int        // how many of them have waited for MaxDelay
+	later        bool       // a timer will empty the inbox
+	lists        []*list    // of the last match
+	spare        spare
+	counts       counts
+	waiting      int           // events in queues
+	waitingBytes int64         // and their bytes
+	doomed       []*subscriber // during Shutdown: those that are not yet ended
+	fate         int           // and how many they were
 }
 
 // A list holds the subscribers of one topic or pattern.
@@ -46,7 +48,7 @@ type place struct {
 // counts are the totals of a shard, for [Stats].
 type counts struct {
 	delivered, queued, dropped, conflated, gaps, beats uint64
-	ended                                              [byeMemory + 1]uint64
+	ended                                              [reasons]uint64 // of byeClient: those that have left
 }
 
 // add takes in a subscriber that is not live yet.
@@ -110,6 +112,9 @@ func (sh *shard) delist(s *subscriber) {
 // remove forgets a subscriber.
 func (sh *shard) remove(s *subscriber) {
 	sh.delist(s)
+	if s.bye == byeClient {
+		sh.counts.ended[byeClient]++
+	}
 	end := len(sh.all) - 1
 	sh.all[s.at] = sh.all[end]
 	sh.all[s.at].at = s.at

@@ -22,10 +22,10 @@ type subscriber struct {
 	queue    *queue   // nil while nothing waits
 	catching *catchUp // nil when live
 	filters  *[]string
-	place    place  // in the index, while live
-	lastID   string // asked for, or last delivered
-	address  *tally
+	place    place        // in the index, while live
+	lastID   string       // asked for, or last delivered
 	rare     *rare        // nil for most
+	number   uint64       // see Hub.numbered
 	seen     uint64       // events up to here were delivered, are queued, or are not for it
 	wrote    uint32       // tick of the last output
 	until    uint32       // tick at which its lifetime ends
@@ -40,10 +40,13 @@ type subscriber struct {
 
 // rare is what only some subscribers have.
 type rare struct {
-	user   *tally
-	member *Member // nil if nobody asks who is here
-	watch  *watch  // nil if it does not ask who joins and leaves
-	others []place // of a subscriber with several filters, while live
+	user, token, address *tally
+	userAt, tokenAt      int32   // where it is among the others of user and token
+	member               *Member // nil if nobody asks who is here
+	watch                *watch  // nil if it does not ask who joins and leaves
+	others               []place // of a subscriber with several filters, while live
+	why                  string  // see Ending.Reason
+	from                 string  // see Handler.Address
 }
 
 func (s *subscriber) needs() *rare {
@@ -130,7 +133,7 @@ func (h *Hub) turn(s *subscriber, t *turn) {
 	switch {
 	case s.queue == nil && s.bye != 0 && !s.catches():
 		t.frames = append(t.frames, s.encode(func(f format.Format) []byte {
-			return f.AppendBye(nil, &format.Bye{Reason: s.bye.String(), Retry: h.retryAfter(s.bye)})
+			return f.AppendBye(nil, &format.Bye{Reason: s.farewell(), Retry: h.retryAfter(s.bye)})
 		}))
 		s.state |= finished
 		t.done = true
@@ -200,6 +203,9 @@ func (s *subscriber) announce(t *turn) {
 func (s *subscriber) placed() (before, next string) {
 	h := s.shard.hub
 	for _, it := range s.queue.items[s.queue.head:] {
+		if it.m == nil {
+			continue // a hole
+		}
 		if _, ours := h.position(it.m.event.ID); it.m.seq != unplaced && (ours || h.broker == nil) {
 			return h.id(it.m.seq - 1), it.m.event.ID
 		}
@@ -274,7 +280,7 @@ func (s *subscriber) encode(f func(format.Format) []byte) *frame {
 // append queues a message of the history.
 func (s *subscriber) append(m *message) {
 	if s.queue == nil {
-		s.queue = s.shard.spare.get(s.shard.hub)
+		s.queue = s.shard.spare.get(s.shard)
 	}
 	s.queue.add(m)
 	s.seen = m.seq
@@ -290,7 +296,7 @@ func (s *subscriber) offer(m *message) {
 	h := s.shard.hub
 	waits := s.waits()
 	if s.queue == nil {
-		s.queue = s.shard.spare.get(s.shard.hub)
+		s.queue = s.shard.spare.get(s.shard)
 	}
 	r := s.queue.offer(m, &h.o)
 	c := &s.shard.counts

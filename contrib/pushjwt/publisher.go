@@ -12,7 +12,7 @@ import (
 )
 
 // Publisher returns a handler that publishes the body of a POST to a topic, for those whose token allows
-// it (see [Tokens.Publish]). The query names "topic", and if they are wanted "type" and "key"; the header
+// it (see [Tokens.Publish]), unless its rule is ReadOnly. The query names "topic", and if they are wanted "type" and "key"; the header
 // field Idempotency-Key is the event's ID. The answer is a JSON object: "id", and "duplicate" if the event
 // was published before. A body may have maxBytes bytes, which the hub's own limit may undercut.
 //
@@ -48,6 +48,9 @@ func (t *Tokens) publish(h *push.Hub, w http.ResponseWriter, r *http.Request, ma
 	e := push.Event{Topic: q.Get("topic"), Type: q.Get("type"), Key: q.Get("key"), ID: r.Header.Get("Idempotency-Key")}
 	if err := t.Publish(r, e.Topic); err != nil {
 		return push.Receipt{}, err
+	}
+	if h.Rule(e.Topic).ReadOnly {
+		return push.Receipt{}, ErrForbidden
 	}
 	var err error
 	if e.Data, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes)); err != nil {

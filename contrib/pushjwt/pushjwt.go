@@ -83,11 +83,13 @@ func (t *Tokens) Close() { t.stop() }
 
 // Handler returns a handler of the hub for subscribers with tokens: they may listen to the
 // topics of the claim SubscribeClaim, count as the user "sub", and are asked to connect again
-// when the token expires.
+// when the token expires. The claim "jti" names the token for push.Ending.Token: with its expiry as
+// Until, it is withdrawn.
 func (t *Tokens) Handler(h *push.Hub) *push.Handler {
 	p := h.Handler(t.Subscribe)
 	p.User = func(r *http.Request) string { return subject(t.verified(r)) }
 	p.Until = func(r *http.Request) time.Time { return expiry(t.verified(r)) }
+	p.Token = func(r *http.Request) string { return id(t.verified(r)) }
 	return p
 }
 
@@ -103,6 +105,12 @@ func (t *Tokens) verified(r *http.Request) jwt.MapClaims {
 // subject returns the claim "sub", or "".
 func subject(claims jwt.MapClaims) string {
 	s, _ := claims.GetSubject() // an error: it is no string
+	return s
+}
+
+// id returns the claim "jti", or "".
+func id(claims jwt.MapClaims) string {
+	s, _ := claims["jti"].(string)
 	return s
 }
 

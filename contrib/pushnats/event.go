@@ -64,7 +64,7 @@ func decode(prefix, subj string, h nats.Header, data []byte, stored time.Time) (
 		}
 		*f.to = text
 	}
-	if strings.HasPrefix(e.Type, format.ReservedPrefix) {
+	if strings.HasPrefix(e.Type, format.ReservedPrefix) && !push.IsNotice(&e) {
 		return e, errReserved
 	}
 	if t, err := time.Parse(time.RFC3339Nano, first(h, headerTime)); err == nil {

@@ -38,7 +38,7 @@ type Gap struct {
 
 // A Bye tells a client that the server ends the stream, and why.
 type Bye struct {
-	Reason string        // "shutdown", "lifetime", "slow", "memory"; instead of a stream also "limit", "broker"
+	Reason string        // "shutdown", "lifetime", "slow", "memory", "ended", "revoked" or the service's own; instead of a stream also "limit", "broker"
 	Retry  time.Duration // when to connect again, in whole milliseconds
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline/push"
 )
@@ -19,6 +21,7 @@ func Broker(t *testing.T, open func(t *testing.T) push.Broker) {
 	t.Run("Replay", func(t *testing.T) { testBrokerReplay(t, open(t)) })
 	t.Run("Cancel", func(t *testing.T) { testBrokerCancel(t, open(t)) })
 	t.Run("Hubs", func(t *testing.T) { testBrokerHubs(t, open(t)) })
+	t.Run("End", func(t *testing.T) { testBrokerEnd(t, open(t)) })
 	t.Run("Shutdown", func(t *testing.T) { testBrokerShutdown(t, open(t)) })
 }
 
@@ -165,6 +168,35 @@ func testBrokerHubs(t *testing.T, b push.Broker) {
 	}
 	Publish(t, one, "t", "live")
 	s.Want("live")
+}
+
+// testBrokerEnd has a hub end the subscribers of another one, and keep a user out of it. Subscribers of
+// everything see nothing of that, and their positions go on.
+func testBrokerEnd(t *testing.T, b push.Broker) {
+	one, two := Hub(t, push.Options{Broker: b}), Hub(t, push.Options{Broker: b})
+	h := two.Handler(nil)
+	h.User = func(r *http.Request) string { return r.Header.Get("X-User") }
+	at := Plain(t, h)
+	Until(t, "the hubs have reached the broker", func() bool { return one.Ready() && two.Ready() })
+	ann := Query{Topics: []string{"t"}, Header: http.Header{"X-User": {"ann"}}}
+	s, all := Open(t, at, ann), Open(t, at, on("**"))
+	for _, e := range []push.Ending{
+		{User: "ann", Reason: "moved"},
+		{User: "eve", Until: time.Now().Add(time.Hour)},
+	} {
+		if n, err := one.End(t.Context(), e); n != 0 || err != nil {
+			t.Fatalf("%+v: %d %v", e, n, err)
+		}
+	}
+	if rest, err := s.End(); err != nil || len(rest) != 1 || rest[0].Bye == nil || rest[0].Bye.Reason != "moved" {
+		t.Errorf("got %+v %v", rest, err)
+	}
+	Until(t, "the other hub knows it", func() bool { return two.Stats().Revoked == 1 })
+	if status, _, _ := Refused(t, http.MethodGet, on("t").URL(at), http.Header{"X-User": {"eve"}}); status != http.StatusUnauthorized {
+		t.Errorf("she is answered with %d", status)
+	}
+	Publish(t, one, "t", "last")
+	all.Want("last")
 }
 
 // testBrokerShutdown has a hub end while subscribers read what only the broker holds: they get all

@@ -155,3 +155,23 @@ func Covers(pattern, other string) bool {
 		pattern, other = ps, os
 	}
 }
+
+// Overlaps reports whether there is a name that two patterns, or names, both select. Both have been
+// checked.
+func Overlaps(a, b string) bool {
+	for {
+		s, as, amore := strings.Cut(a, "/")
+		t, bs, bmore := strings.Cut(b, "/")
+		switch {
+		case s == rest || t == rest:
+			return true
+		case s != t && s != one && t != one:
+			return false
+		case !amore:
+			return !bmore || bs == rest
+		case !bmore:
+			return as == rest
+		}
+		a, b = as, bs
+	}
+}

@@ -249,3 +249,33 @@ func FuzzCovers(f *testing.F) {
 		}
 	})
 }
+
+// TestOverlaps compares with all names of few segments.
+func TestOverlaps(t *testing.T) {
+	var names, patterns []string
+	grow := func(all, with []string, last string) (longer []string) {
+		for _, a := range all {
+			for _, w := range with {
+				longer = append(longer, a+"/"+w)
+			}
+			if last != "" {
+				longer = append(longer, a+"/"+last)
+			}
+		}
+		return longer
+	}
+	segments, ones := []string{"a", "b", "c"}, []string{"a", "b", "*"}
+	for level, filters := segments, ones; len(level) < 100; level, filters = grow(level, segments, ""), grow(filters, ones, "") {
+		names = append(names, level...)
+		patterns = append(append(patterns, filters...), grow(filters, nil, "**")...)
+	}
+	patterns = append(patterns, "**")
+	for _, p := range patterns {
+		for _, q := range patterns {
+			want := slices.ContainsFunc(names, func(n string) bool { return Match(p, n) && Match(q, n) })
+			if got := Overlaps(p, q); got != want {
+				t.Errorf("%s and %s: %v, want %v", p, q, got, want)
+			}
+		}
+	}
+}
