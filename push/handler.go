@@ -148,7 +148,13 @@ func (h *Handler) turnAway(header fields, a *ask, j *joining, why error) (status
 		h.hub.head(header, j)
 		return http.StatusOK, string(f.AppendBye(nil, &format.Bye{Reason: r.bye, Retry: h.hub.retryAfter(byeShutdown) + j.wait}))
 	}
-	return h.refuse(header, &refusal{status: r.status, text: why.Error(), wait: j.wait})
+	return h.refuse(header, refusalFor(why, j))
+}
+
+// refusalFor is the answer to a joining that a limit refuses.
+func refusalFor(why error, j *joining) *refusal {
+	r := refusals[slices.IndexFunc(refusals[:], func(r refused) bool { return r.why == why })]
+	return &refusal{status: r.status, text: why.Error(), wait: j.wait}
 }
 
 const eventStream = "text/event-stream"

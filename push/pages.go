@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,10 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	j, q, refused := h.parsePage(a)
+	if refused == nil {
+		j.lastID = cmp.Or(q.From, earliest) // a page costs what a resumption does
+		refused = h.hub.mayRead(j)
+	}
 	var body []byte
 	if refused == nil && a.method == http.MethodGet {
 		origin := originOf(j)
@@ -60,6 +65,23 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.hub.o.WriteTimeout)) // a server without deadlines has its own
 	_, _ = w.Write(body)
+}
+
+// mayRead counts a request for a page, and refuses it if there are too many of its address or user, or if
+// its right was withdrawn.
+func (h *Hub) mayRead(j *joining) *refusal {
+	err := h.pace(j)
+	if err == nil {
+		l := &h.limits
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.revoked.has(h.now(), j.user, j.token) {
+			return nil
+		}
+		err = errRevoked
+		l.refuse(err)
+	}
+	return refusalFor(err, j)
 }
 
 // parsePage reads a request for a page.

@@ -31,7 +31,7 @@ func users(hub *push.Hub) *push.Handler {
 }
 
 // as is what a user asks for who wants to know who is there.
-func as(user string, topics ...string) pushtest.Query {
+func visitor(user string, topics ...string) pushtest.Query {
 	return pushtest.Query{Topics: topics, Presence: true, Header: http.Header{"X-User": {user}}}
 }
 
@@ -101,16 +101,16 @@ func TestPresence(t *testing.T) {
 func testPresence(t *testing.T, serve pushtest.Serve, format string) {
 	hub := pushtest.Hub(t, push.Options{Rules: rooms, PresenceGrace: -1})
 	at := serve(t, users(hub))
-	ask := as("", "rooms/1")
+	ask := visitor("", "rooms/1")
 	ask.Format = format
 	s := pushtest.Open(t, at, ask)
 	wantNews(t, s, "here  0")
-	ann := pushtest.Open(t, at, as("ann", "rooms/1"))
+	ann := pushtest.Open(t, at, visitor("ann", "rooms/1"))
 	wantNews(t, s, "join ann 1")
 	settles(t, ann, "=ann")
-	second := pushtest.Open(t, at, as("ann", "rooms/1", "rooms/2"))
+	second := pushtest.Open(t, at, visitor("ann", "rooms/1", "rooms/2"))
 	quiet := pushtest.Open(t, at, pushtest.Query{Topics: []string{"rooms/1"}})
-	bob := pushtest.Open(t, at, as("bob", "rooms/1", "rooms/secret"))
+	bob := pushtest.Open(t, at, visitor("bob", "rooms/1", "rooms/secret"))
 	wantNews(t, s, "join bob 2")
 	settles(t, bob, "rooms/1=ann rooms/1=bob")
 	before := hub.Stats()
@@ -140,19 +140,19 @@ func TestPresencePatterns(t *testing.T) {
 	t.Parallel()
 	hub := pushtest.Hub(t, push.Options{Rules: rooms, PresenceGrace: -1})
 	at := pushtest.Plain(t, users(hub))
-	all := pushtest.Open(t, at, as("", "rooms/*", "**"))
+	all := pushtest.Open(t, at, visitor("", "rooms/*", "**"))
 	wantNews(t, all, "here  0")
-	mallory := pushtest.Open(t, at, as("mallory", "rooms/7"))
+	mallory := pushtest.Open(t, at, visitor("mallory", "rooms/7"))
 	settles(t, mallory, "=mallory")
 	wantNews(t, all, "join mallory 1")
 	for _, topics := range [][]string{{"rooms/secret"}, {"other"}, {"**"}, {"rooms/1/2"}} {
-		pushtest.Open(t, at, as("ann", topics...))
+		pushtest.Open(t, at, visitor("ann", topics...))
 	}
 	pushtest.Open(t, at, pushtest.Query{Topics: []string{"rooms/1"}}) // nobody
-	same := pushtest.Open(t, at, as("bob", "rooms/*"))
+	same := pushtest.Open(t, at, visitor("bob", "rooms/*"))
 	wantNews(t, all, "join bob 1")
 	settles(t, same, "rooms/*=bob rooms/7=mallory")
-	pushtest.Open(t, at, as("carl", "rooms/1"))
+	pushtest.Open(t, at, visitor("carl", "rooms/1"))
 	wantNews(t, all, "join carl 1")
 	wantNews(t, same, "join carl 1")
 	pushtest.Publish(t, hub, "rooms/7", "x")
@@ -163,8 +163,8 @@ func TestPresencePatterns(t *testing.T) {
 func TestPresenceOff(t *testing.T) {
 	hub := pushtest.Hub(t, push.Options{})
 	at := pushtest.Plain(t, users(hub))
-	s := pushtest.Open(t, at, as("ann", "rooms/1", "**"))
-	pushtest.Open(t, at, as("bob", "rooms/1"))
+	s := pushtest.Open(t, at, visitor("ann", "rooms/1", "**"))
+	pushtest.Open(t, at, visitor("bob", "rooms/1"))
 	pushtest.Publish(t, hub, "rooms/1", "x")
 	s.Want("x")
 	if status, _, _ := pushtest.Refused(t, "GET", at+"?topic=a&presence=yes", nil); status != 400 {
@@ -180,16 +180,16 @@ func TestPresenceGrace(t *testing.T) {
 	t.Parallel()
 	hub := pushtest.Hub(t, push.Options{Rules: rooms, PresenceGrace: time.Hour})
 	at := pushtest.Plain(t, users(hub))
-	s := pushtest.Open(t, at, as("", "rooms/1"))
+	s := pushtest.Open(t, at, visitor("", "rooms/1"))
 	wantNews(t, s, "here  0")
 	for i := range 3 {
-		ann := pushtest.Open(t, at, as("ann", "rooms/1"))
+		ann := pushtest.Open(t, at, visitor("ann", "rooms/1"))
 		if i == 0 {
 			wantNews(t, s, "join ann 1")
 		}
 		ann.Close()
 		pushtest.Until(t, "ann has left", func() bool { return hub.Stats().Subscribers == 1+i })
-		pushtest.Open(t, at, as(fmt.Sprint("other", i), "rooms/1"))
+		pushtest.Open(t, at, visitor(fmt.Sprint("other", i), "rooms/1"))
 		wantNews(t, s, fmt.Sprintf("join other%d %d", i, 2+i))
 	}
 }
@@ -211,23 +211,23 @@ func TestPresenceCluster(t *testing.T) {
 				return pushtest.Plain(t, users(hub))
 			}
 			one := node("one")
-			pushtest.Open(t, one, as("ann", "rooms/1"))
+			pushtest.Open(t, one, visitor("ann", "rooms/1"))
 			pushtest.Until(t, "ann is known", func() bool {
 				n, err := m.Counts(t.Context(), []string{"rooms/1"})
 				return err == nil && slices.Equal(n, []int{1})
 			})
 			two := node("two")
-			s := pushtest.Open(t, two, as("", "rooms/1"))
+			s := pushtest.Open(t, two, visitor("", "rooms/1"))
 			if !watched {
 				wantNews(t, s, "here  0")
-				pushtest.Open(t, one, as("bob", "rooms/1"))
-				pushtest.Open(t, two, as("carl", "rooms/1"))
+				pushtest.Open(t, one, visitor("bob", "rooms/1"))
+				pushtest.Open(t, two, visitor("carl", "rooms/1"))
 				wantNews(t, s, "join carl 1")
 				return
 			}
 			wantNews(t, s, "here ann 1")
-			tab := pushtest.Open(t, two, as("ann", "rooms/1")) // on another node: still one user
-			bob := pushtest.Open(t, one, as("bob", "rooms/1"))
+			tab := pushtest.Open(t, two, visitor("ann", "rooms/1")) // on another node: still one user
+			bob := pushtest.Open(t, one, visitor("bob", "rooms/1"))
 			wantNews(t, s, "join bob 2")
 			tab.Close()
 			bob.Close()
