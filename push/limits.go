@@ -55,6 +55,10 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	h.mu.Lock()
 	closed, unknown := h.closed, h.broker != nil && !h.cluster.known
 	h.mu.Unlock()
+	weight := int64(weigh(j.filters))
+	if h.bytes.Load()+weight > h.o.MaxBytes {
+		h.relieve(weight) // it is not those who come that keep too much
+	}
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +71,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errBroker
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
-	case h.bytes.Load()+int64(weigh(j.filters)) > h.o.MaxBytes:
+	case h.bytes.Load()+weight > h.o.MaxBytes+h.coming.Load():
 		err = errMemory
 	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &address):
 		err = errAddress
@@ -85,7 +89,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	if user != nil {
 		s.needs().user = user
 	}
-	h.bytes.Add(int64(weigh(filters)))
+	h.bytes.Add(weight)
 	return nil
 }
 

@@ -74,6 +74,51 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// keeping is a client whose connection keeps a frame until it has been closed.
+type keeping struct {
+	idle
+	has *frame
+}
+
+func (k *keeping) unsent(yield func(*frame)) { yield(k.has) }
+
+// TestMaxBytesAdmits: those who keep what nobody else needs do not keep others out, neither by their queues nor by
+// what their connections give back only when they have been closed.
+func TestMaxBytesAdmits(t *testing.T) {
+	const most, size = 4 << 20, 1 << 20
+	for _, connection := range []bool{false, true} {
+		t.Run(fmt.Sprint("connection ", connection), func(t *testing.T) {
+			h := newHub(t, Options{MaxBytes: most, QueueBytes: 64 << 20, History: History{Events: -1}, Heartbeat: -1})
+			slow := new(keeping)
+			slow.sink = slow
+			if err := h.admit(&slow.subscriber, &joining{filters: []string{"t"}}); err != nil {
+				t.Fatal(err)
+			}
+			h.join(&slow.subscriber, nil, &joining{filters: []string{"t"}})
+			of := &held{hub: h}
+			of.refs.Store(1)
+			if slow.has = newFrame(nil, nil); connection {
+				slow.has = newFrame(nil, of)
+			}
+			h.turn(&slow.subscriber, new(turn))
+			publish(t, h, Event{Topic: "t", Data: make([]byte, size)})
+			if connection { // as if it had been encoded since
+				of.charge(most)
+			} else {
+				slow.queue.items[0].m.charge(most)
+			}
+			for range 100 {
+				if _, err := join(t, h, "t"); err != nil {
+					t.Fatalf("with %d bytes: %v", h.bytes.Load(), err)
+				}
+			}
+			if slow.bye != byeMemory {
+				t.Errorf("the slow one stays: %+v", h.Stats())
+			}
+		})
+	}
+}
+
 // TestNetworks wants the addresses that one client may have to count as one.
 func TestNetworks(t *testing.T) {
 	h, err := New(Options{MaxPerAddress: 1})

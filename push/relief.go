@@ -26,11 +26,11 @@ func (r *relief) add(c *held) {
 // relieve frees memory when the hub has more than it may: subscribers are ended that keep what
 // the history does not hold any more, in their queues or in their connections, those that are furthest
 // behind first, and the history gets shorter. A subscriber that keeps what the history holds too would
-// free nothing.
-func (h *Hub) relieve() {
+// free nothing. need is what is about to be added.
+func (h *Hub) relieve(need int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := h.bytes.Load()
+	before := h.bytes.Load() + need
 	if before <= h.o.MaxBytes || h.relieved == h.ticks.Load() && before < h.relievedAt+h.o.MaxBytes/64 {
 		return
 	}
@@ -42,6 +42,7 @@ func (h *Hub) relieve() {
 		}
 	}()
 	r := relief{cut: map[*held]int32{}}
+	defer func() { h.coming.Store(r.coming) }()
 	slow := h.slow(&r)
 	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
 	for h.bytes.Load()-r.coming > goal {
