@@ -194,6 +194,30 @@ func TestRelieve(t *testing.T) {
 	}
 }
 
+// TestRelieveKeeps: a loop that is behind does not cost others what they may resume from, as long as that is little.
+func TestRelieveKeeps(t *testing.T) {
+	const most, held = 4 << 20, 10
+	h := newHub(t, Options{MaxBytes: most, Rules: []Rule{{Pattern: "big", History: History{Events: -1}}}})
+	for range held {
+		publish(t, h, Event{Topic: "kept"})
+	}
+	loop := newLooping()
+	l := loop.listen(t, h, &joining{filters: []string{"big"}})
+	l.room = 1
+	for range 10 {
+		publish(t, h, Event{Topic: "big", Data: make([]byte, 1<<20)})
+	}
+	if st := h.Stats(); st.Events != held || st.Bytes < most {
+		t.Errorf("got %+v, want all %d events", st, held)
+	}
+	loop.run()
+	h.relieve(0)
+	if st := h.Stats(); st.Events != held || st.Bytes > most {
+		t.Errorf("when the loop is no longer behind: got %+v", st)
+	}
+	l.leave()
+}
+
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
 		{QueueEvents: -1},

@@ -43,7 +43,7 @@ func (h *Hub) relieve(need int64) {
 	}()
 	r := relief{cut: map[*held]int32{}}
 	defer func() { h.coming.Store(r.coming) }()
-	slow := h.slow(&r)
+	slow, flying := h.slow(&r), h.flying()
 	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
 	for h.bytes.Load()-r.coming > goal {
 		switch {
@@ -51,11 +51,31 @@ func (h *Hub) relieve(need int64) {
 			r.end(&slow[0])
 			slow = slow[1:]
 		case h.history.all.len() > 0:
+			if h.history.bytes <= h.o.MaxBytes/16 && h.bytes.Load()-r.coming-flying <= goal {
+				return // loops are behind, and there is next to nothing in the history
+			}
 			h.history.dropOldest()
 		case !h.history.former.forgetOldest():
 			return
 		}
 	}
+}
+
+// flying returns what the loops have not come to yet, and the history does not hold. Once they have, it is sent, or
+// kept by subscribers. The lock is held.
+func (h *Hub) flying() (n int64) {
+	seen := map[*message]bool{}
+	for _, sh := range h.shards {
+		sh.mu.Lock()
+		for _, m := range sh.inbox {
+			if !seen[m] && !h.history.holds(m.seq) {
+				seen[m] = true
+				n += m.size.Load()
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return n
 }
 
 // waiting is a subscriber that is behind.
