@@ -43,7 +43,7 @@ func (h *Hub) relieve(need int64) {
 	}()
 	r := relief{cut: map[*held]int32{}}
 	defer func() { h.coming.Store(r.coming) }()
-	slow, flying := h.slow(&r), h.flying()
+	slow := h.slow(&r)
 	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
 	for h.bytes.Load()-r.coming > goal {
 		switch {
@@ -51,31 +51,11 @@ func (h *Hub) relieve(need int64) {
 			r.end(&slow[0])
 			slow = slow[1:]
 		case h.history.all.len() > 0:
-			if h.history.bytes <= h.o.MaxBytes/16 && h.bytes.Load()-r.coming-flying <= goal {
-				return // loops are behind, and there is next to nothing in the history
-			}
 			h.history.dropOldest()
 		case !h.history.former.forgetOldest():
 			return
 		}
 	}
-}
-
-// flying returns what the loops have not come to yet, and the history does not hold. Once they have, it is sent, or
-// kept by subscribers. The lock is held.
-func (h *Hub) flying() (n int64) {
-	seen := map[*message]bool{}
-	for _, sh := range h.shards {
-		sh.mu.Lock()
-		for _, m := range sh.inbox {
-			if !seen[m] && !h.history.holds(m.seq) {
-				seen[m] = true
-				n += m.size.Load()
-			}
-		}
-		sh.mu.Unlock()
-	}
-	return n
 }
 
 // waiting is a subscriber that is behind.
@@ -88,7 +68,7 @@ type waiting struct {
 // first returns the place of the first event that is kept for a subscriber that is behind.
 func (s *subscriber) first() (seq uint64, behind bool) {
 	seq = unplaced
-	if q := s.queue; q != nil && q.len() > 0 && (s.level > 0 || s.catching != nil) {
+	if q := s.queue; q != nil && q.len() > 0 {
 		seq, behind = q.items[q.head].m.seq, true
 	}
 	s.sink.unsent(func(f *frame) {
@@ -104,6 +84,9 @@ func (s *subscriber) first() (seq uint64, behind bool) {
 func (h *Hub) slow(r *relief) (all []waiting) {
 	for _, sh := range h.shards {
 		sh.mu.Lock()
+		if sh.loop != nil {
+			sh.loop.hurry()
+		}
 		for _, s := range sh.all {
 			if s.state&severed != 0 {
 				s.sink.unsent(func(f *frame) { r.add(f.of) })

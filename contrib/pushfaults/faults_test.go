@@ -53,6 +53,7 @@ type order struct {
 	Clients      int
 	Full         bool
 	MaxBytes     int64
+	Resident     int64  // what the service may have resident; 0: no bound
 	At, Position string // for the attacker: where the service is, and the last place of its order
 }
 
@@ -78,11 +79,11 @@ func TestAttacks(t *testing.T) {
 		})
 	}
 	if *full {
-		t.Logf("delays in milliseconds, resident memory in MiB\n%s\n%s", row(
-			"attack", "host", "clients", "calm p99", "p99", "max", "resume max", "before", "calm", "peak", "bound", "ended", "lost"),
-			strings.Join(table, "\n"))
+		t.Logf("delays in milliseconds, resident memory in MiB\n%s\n%s", header, strings.Join(table, "\n"))
 	}
 }
+
+var header = row("attack", "host", "clients", "calm p99", "p99", "max", "resume max", "before", "calm", "peak", "bound", "calm CPU", "CPU", "ended", "lost")
 
 func row(cells ...any) string {
 	var b strings.Builder
@@ -109,16 +110,26 @@ func (a *attack) run(t *testing.T, host string) []string {
 	if *full {
 		o.Clients, o.MaxBytes, honest = a.long, 32<<20, 1000
 	}
+	each := int64(1 << 10)
+	if host == hostPlain {
+		each += plainBytes
+	}
+	if *full {
+		o.Resident = o.MaxBytes + int64(honest+max(o.Clients, workers))*each + 16<<20
+	}
 	s := startService(t, o)
 	c := newCrowd(t, a, s, honest)
 	before := s.state()
-	f := newFigures(s)
+	f := &figures{s: s, idle: s.idle}
+	used := s.cpu()
 	c.publish(f, nil)
-	f.calm()
+	f.inCalm, f.calmUntil, f.cpuCalm = f.most, s.published, s.cpu()-used
 
 	o.At, o.Position = s.at, before.Position
 	attacker := startAttacker(t, o)
+	used = s.cpu()
 	c.publish(f, attacker)
+	f.cpu = s.cpu() - used
 	under := s.state()
 	failed := attacker.end()
 	if failed > 0 {
@@ -127,27 +138,30 @@ func (a *attack) run(t *testing.T, host string) []string {
 	c.publish(nil, nil) // what was lost shows now
 	ended, lost := c.check()
 
-	most := o.MaxBytes + int64(under.Subscribers)<<10 + 16<<20
-	if host == hostPlain {
-		most += int64(under.Subscribers) * plainBytes
-	}
+	most := o.MaxBytes + int64(under.Subscribers)*each + 16<<20
 	if grown := under.Heap - before.Heap; grown > most {
 		t.Errorf("the heap has grown by %d bytes, more than %d: %+v", grown, most, under)
 	}
 	if under.Bytes > o.MaxBytes {
 		t.Errorf("%d bytes are counted, more than MaxBytes", under.Bytes)
 	}
-	f.peak()
 	if !*full {
 		return nil
 	}
 	calm, attacked := c.delays(f)
-	return []string{row(a.name, host, attacker.done, ms(calm.p99), ms(attacked.p99), ms(attacked.max), ms(c.slowest.Load()),
-		mib(f.idle), mib(f.inCalm), mib(f.most), mib(most), ended, lost)}
+	r := row(a.name, host, attacker.done, ms(calm.p99), ms(attacked.p99), ms(attacked.max), ms(c.slowest.Load()),
+		mib(f.idle), mib(f.inCalm), mib(f.most), mib(o.Resident),
+		percent(f.cpuCalm), percent(f.cpu), ended, lost)
+	t.Logf("\n%s\n%s", header, r)
+	return []string{r}
 }
 
 // plainBytes is what net/http needs for a connection: goroutines, and buffers of both directions.
 const plainBytes = 36 << 10
+
+func percent(cpu time.Duration) string {
+	return fmt.Sprintf("%.0f%%", 100*cpu.Seconds()/phase.Seconds())
+}
 
 func ms(ns int64) string { return fmt.Sprintf("%.2f", float64(ns)/1e6) }
 func mib(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
@@ -155,18 +169,12 @@ func mib(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 // figures are what -full measures of a service.
 type figures struct {
 	s                  *service
-	idle, inCalm, most int64 // resident bytes: without honest clients, in calm, and the most
-	calmUntil          int   // event
+	idle, inCalm, most int64         // resident bytes: without honest clients, in calm, and the most
+	cpuCalm, cpu       time.Duration // in each phase
+	calmUntil          int           // event
 }
 
-func newFigures(s *service) *figures { return &figures{s: s, idle: s.idle} }
-
-func (f *figures) look() {
-	f.most = max(f.most, f.s.resident())
-}
-
-func (f *figures) calm() { f.look(); f.inCalm, f.calmUntil = f.most, f.s.published }
-func (f *figures) peak() { f.look() }
+func (f *figures) look() { f.most = max(f.most, f.s.resident()) }
 
 // A spread is what is told of delays, in nanoseconds.
 type spread struct{ p99, max int64 }

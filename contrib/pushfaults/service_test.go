@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,9 +43,15 @@ type host struct {
 	feeding sync.WaitGroup
 }
 
+// textBytes is what is resident of the program's file.
+const textBytes = 8 << 20
+
 // playService is the main function of a service. It does what the lines of its input say.
 func playService(o *order) {
 	h := &host{o: o, a: find(o.Attack)}
+	if o.Resident > 0 {
+		debug.SetMemoryLimit(o.Resident - textBytes)
+	}
 	h.a.start(h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,7 +112,11 @@ func (h *host) serve(l net.Listener) {
 	}
 }
 
+// state waits for what is still on its way: the hub looks at its memory again after a tick.
 func (h *host) state() state {
+	for end := time.Now().Add(patience / 2); h.stats().Bytes > h.o.MaxBytes && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()
@@ -238,6 +250,22 @@ func (s *service) state() (st state) {
 	s.say("state")
 	s.hear(&st)
 	return st
+}
+
+// cpu is the CPU time of the process, or 0 where that cannot be known.
+func (s *service) cpu() time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest) // from the third on, proc(5)
+	if len(fields) < 13 {
+		return 0
+	}
+	ticks := time.Duration(0)
+	for _, f := range fields[11:13] {
+		n, _ := strconv.Atoi(f)
+		ticks += time.Duration(n)
+	}
+	return ticks * time.Second / 100
 }
 
 // resident is the memory of the process that is resident, or 0 where that cannot be known.
