@@ -31,6 +31,7 @@ func weigh(filters []string) uint32 {
 type limits struct {
 	mu        sync.Mutex
 	count     int
+	bytes     int64 // what they count for in Options.MaxBytes
 	refused   uint64
 	addresses map[string]*tally
 	users     map[string]*tally
@@ -71,7 +72,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errBroker
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
-	case h.bytes.Load()+weight > h.o.MaxBytes+h.coming.Load():
+	case l.bytes+weight > h.o.MaxBytes/2 || h.bytes.Load()+weight > h.o.MaxBytes+h.coming.Load():
 		err = errMemory
 	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &address):
 		err = errAddress
@@ -89,6 +90,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	if user != nil {
 		s.needs().user = user
 	}
+	l.bytes += weight
 	h.bytes.Add(weight)
 	return nil
 }
@@ -103,7 +105,9 @@ func (h *Hub) withdraw(s *subscriber) int {
 		give(l.users, s.rare.user)
 	}
 	l.count--
-	h.bytes.Add(-int64(weigh(*s.filters)))
+	weight := int64(weigh(*s.filters))
+	l.bytes -= weight
+	h.bytes.Add(-weight)
 	return l.count
 }
 

@@ -119,6 +119,30 @@ func TestMaxBytesAdmits(t *testing.T) {
 	}
 }
 
+// TestMaxBytesShares: subscribers of very much do not cost others what they may resume from.
+func TestMaxBytesShares(t *testing.T) {
+	const most, held = 4 << 20, 10
+	h := newHub(t, Options{MaxBytes: most})
+	for range held {
+		publish(t, h, Event{Topic: "kept"})
+	}
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("tenant/%d/*/orders", i))
+	}
+	for i := 0; ; i++ {
+		if _, err := join(t, h, many...); err == errMemory && i > 0 {
+			break
+		} else if err != nil || i > most/len(many) {
+			t.Fatalf("subscriber %d: %v", i, err)
+		}
+	}
+	publish(t, h, Event{Topic: "other", Data: make([]byte, 64<<10)})
+	if st := h.Stats(); st.Events != held+1 || st.Bytes > most {
+		t.Errorf("got %+v, want all events in the history", st)
+	}
+}
+
 // TestNetworks wants the addresses that one client may have to count as one.
 func TestNetworks(t *testing.T) {
 	h, err := New(Options{MaxPerAddress: 1})

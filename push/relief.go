@@ -26,7 +26,8 @@ func (r *relief) add(c *held) {
 // relieve frees memory when the hub has more than it may: subscribers are ended that keep what
 // the history does not hold any more, in their queues or in their connections, those that are furthest
 // behind first, and the history gets shorter. A subscriber that keeps what the history holds too would
-// free nothing. need is what is about to be added.
+// free nothing. need is what is about to be added for a newcomer, which does not cost others what they may resume
+// from.
 func (h *Hub) relieve(need int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,6 +51,8 @@ func (h *Hub) relieve(need int64) {
 		case len(slow) > 0 && !h.history.holds(slow[0].first):
 			r.end(&slow[0])
 			slow = slow[1:]
+		case need > 0:
+			return
 		case h.history.all.len() > 0:
 			h.history.dropOldest()
 		case !h.history.former.forgetOldest():
