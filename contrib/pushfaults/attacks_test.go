@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +25,11 @@ type attack struct {
 	stays       bool // the clients stay to the end; otherwise they leave at once
 	theirs      bool // the clients want what is theirs, and must get it
 	target      string
+	memory      int64 // Options.MaxBytes; 0: the usual
 
 	start  func(h *host)                    // makes the hub
 	feed   func(h *host, tick int)          // publishes other events along with each one; may be nil
-	client func(w *crew, i int) (err error) // one client; an error is what the service owes to nobody, unless theirs
+	client func(w *crew, i int) (err error) // one client; its error counts if theirs is set
 }
 
 // honest is what honest clients ask for.
@@ -48,97 +50,100 @@ func find(name string) *attack {
 	return nil
 }
 
-var attacks []attack
+var attacks = slices.Concat(greedy, many)
 
-func init() { // the functions of the attacks look for them
-	attacks = []attack{
-		{
-			name: "stalled", short: 40, long: 200, steps: 10, stays: true,
-			start: func(h *host) {
-				h.serveHub(push.Options{Heartbeat: time.Second, Rules: []push.Rule{{Pattern: "big/*", History: push.History{Events: -1}}}}, nil)
-			},
-			feed:   feedLarge,
-			client: func(w *crew, i int) error { return w.stay(true, fmt.Sprint("GET /?topic=big/", i)) },
+// greedy are attacks by clients that keep or ask for much.
+var greedy = []attack{
+	{
+		name: "stalled", short: 40, long: 200, steps: 10, stays: true,
+		start: func(h *host) {
+			h.serveHub(push.Options{Heartbeat: time.Second, Rules: []push.Rule{{Pattern: "big/*", History: push.History{Events: -1}}}}, nil)
 		},
-		{
-			name: "replays and leaves", short: 200,
-			start: func(h *host) { h.serveCluster(1000, 1) },
-			client: func(w *crew, i int) error {
-				return w.come(fmt.Sprint("GET /?topic=orders/1&last_event_id=", w.back(1+i%900)))
-			},
+		feed:   feedLarge,
+		client: func(w *crew, i int) error { return w.stay(true, fmt.Sprint("GET /?topic=big/", i)) },
+	},
+	{
+		name: "stuck", short: 20, long: 20, steps: 10, stays: true,
+		start: func(h *host) {
+			h.serveHub(push.Options{
+				QueueEvents: 1 << 14, QueueBytes: 1 << 30, Heartbeat: time.Second,
+				Rules: []push.Rule{{Pattern: "stuck", History: push.History{Events: 1}}},
+			}, nil)
 		},
-		{
-			name: "wild patterns", short: 100,
-			start: func(h *host) {
-				h.serveHub(push.Options{}, nil)
-				n := 1000
-				if h.o.Full {
-					n = 80_000
-				}
-				h.fill("tenant/%d/orders", n, 10_000)
-			},
-			client: func(w *crew, i int) error {
-				pattern := []string{"nosuch/*", "*/*/nosuch", "tenant/*/nosuch", "*/7/*"}[i%4]
-				return w.linger("GET /?topic=" + pattern + "&last_event_id=earliest")
-			},
+		feed:   feedStuck,
+		client: func(w *crew, i int) error { return w.stay(true, "GET /?topic=stuck") },
+	},
+	{
+		name: "replays and leaves", short: 200,
+		start: func(h *host) { h.serveCluster(1000, 1) },
+		client: func(w *crew, i int) error {
+			return w.come(fmt.Sprint("GET /?topic=orders/1&last_event_id=", w.back(1+i%900)))
 		},
-		{
-			name: "forged positions", short: 300, long: 8000, steps: 5, stays: true,
-			start: func(h *host) { h.serveCluster(100, 128) },
-			client: func(w *crew, i int) error {
-				return w.stay(false, fmt.Sprint("GET /?topic=nosuch&last_event_id=", w.back(-5000-i%4000)))
-			},
+	},
+	{
+		name: "wild patterns", short: 100,
+		start: func(h *host) {
+			h.serveHub(push.Options{}, nil)
+			n := 1000
+			if h.o.Full {
+				n = 80_000
+			}
+			h.fill("tenant/%d/orders", n, 10_000)
 		},
-		{
-			name: "connects", short: 100,
-			start:  func(h *host) { h.serveHub(push.Options{Registry: memory.NewRegistry(time.Now)}, nil) },
-			client: func(w *crew, i int) error { return w.come("GET /?" + topics(64, i)) },
+		client: func(w *crew, i int) error {
+			pattern := []string{"nosuch/*", "*/*/nosuch", "tenant/*/nosuch", "*/7/*"}[i%4]
+			return w.linger("GET /?topic=" + pattern + "&last_event_id=earliest")
 		},
-		{
-			name: "connects, Mercure", short: 100, target: mercure.Path + "?topic=*",
-			start:  serveMercure,
-			client: func(w *crew, i int) error { return w.come("GET " + mercure.Path + "?" + topics(64, i)) },
+	},
+	{
+		name: "forged positions", short: 300, long: 8000, steps: 5, stays: true,
+		start: func(h *host) { h.serveCluster(100, 128) },
+		client: func(w *crew, i int) error {
+			return w.stay(false, fmt.Sprint("GET /?topic=nosuch&last_event_id=", w.back(-5000-i%4000)))
 		},
-		{
-			name: "stuck", short: 20, long: 20, steps: 10, stays: true,
-			start: func(h *host) {
-				h.serveHub(push.Options{
-					QueueEvents: 1 << 14, QueueBytes: 1 << 30, Heartbeat: time.Second,
-					Rules: []push.Rule{{Pattern: "stuck", History: push.History{Events: 1}}},
-				}, nil)
-			},
-			feed:   feedStuck,
-			client: func(w *crew, i int) error { return w.stay(true, "GET /?topic=stuck") },
+	},
+}
+
+// many are attacks by how many clients come, and what they send.
+var many = []attack{
+	{
+		name: "connects", short: 100,
+		start:  func(h *host) { h.serveHub(push.Options{Registry: memory.NewRegistry(time.Now)}, nil) },
+		client: func(w *crew, i int) error { return w.come("GET /?" + topics(64, i)) },
+	},
+	{
+		name: "connects, Mercure", short: 100, target: mercure.Path + "?topic=*",
+		start:  serveMercure,
+		client: func(w *crew, i int) error { return w.come("GET " + mercure.Path + "?" + topics(64, i)) },
+	},
+	{
+		name: "grants", short: 50, memory: 256 << 20, // each of the clients counts for 1.2 MiB
+		start: func(h *host) { h.serveHub(push.Options{}, grant) },
+		client: func(w *crew, i int) error {
+			return w.come([]string{"GET", "HEAD"}[i%2] + " /?user=many")
 		},
-		{
-			name: "grants", short: 50,
-			start: func(h *host) { h.serveHub(push.Options{}, grant) },
-			client: func(w *crew, i int) error {
-				return w.come([]string{"GET", "HEAD"}[i%2] + " /?user=many")
-			},
+	},
+	{
+		name: "queries", short: 200, long: 2000, steps: 5, stays: true,
+		start: func(h *host) { h.serveHub(push.Options{}, nil) },
+		client: func(w *crew, i int) error {
+			return w.stay(false, fmt.Sprint("GET /?topic=t/", i, "&last_event_id=forged", i, "&pad=", strings.Repeat("x", 30<<10)))
 		},
-		{
-			name: "queries", short: 200, long: 2000, steps: 5, stays: true,
-			start: func(h *host) { h.serveHub(push.Options{}, nil) },
-			client: func(w *crew, i int) error {
-				return w.stay(false, fmt.Sprint("GET /?topic=t/", i, "&last_event_id=forged", i, "&pad=", strings.Repeat("x", 30<<10)))
-			},
+	},
+	{
+		name: "malformed", short: 200,
+		start: func(h *host) { h.serveHub(push.Options{}, nil) },
+		client: func(w *crew, i int) error {
+			return w.come(malformed[i%len(malformed)])
 		},
-		{
-			name: "malformed", short: 200,
-			start: func(h *host) { h.serveHub(push.Options{}, nil) },
-			client: func(w *crew, i int) error {
-				return w.come(malformed[i%len(malformed)])
-			},
+	},
+	{
+		name: "restart", short: 300, long: 10_000, stays: true, theirs: true,
+		start: func(h *host) { h.serveCluster(10_000, 128) },
+		client: func(w *crew, i int) error {
+			return w.follow(fmt.Sprint("GET /?topic=orders/", i%100, "&last_event_id=", w.back(2000)), 20)
 		},
-		{
-			name: "restart", short: 300, long: 10_000, stays: true, theirs: true,
-			start: func(h *host) { h.serveCluster(10_000, 128) },
-			client: func(w *crew, i int) error {
-				return w.follow(fmt.Sprint("GET /?topic=orders/", i%100, "&last_event_id=", w.back(2000)), 20)
-			},
-		},
-	}
+	},
 }
 
 var malformed = []string{

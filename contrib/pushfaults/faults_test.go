@@ -1,9 +1,3 @@
-// Package pushfaults has hostile clients at hubs, and says what others notice of it. Three processes take part,
-// so that the memory of the service is its own:
-//
-//	test     honest clients, each of which has to get every event of its topic
-//	service  a hub on one of three hosts, which publishes when it is told to
-//	attacker the clients of one attack, with the lowest priority
 package pushfaults
 
 import (
@@ -110,6 +104,9 @@ func (a *attack) run(t *testing.T, host string) []string {
 	if *full {
 		o.Clients, o.MaxBytes, honest = a.long, 32<<20, 1000
 	}
+	if a.memory > 0 {
+		o.MaxBytes = a.memory
+	}
 	each := int64(1 << 10)
 	if host == hostPlain {
 		each += plainBytes
@@ -176,7 +173,7 @@ type figures struct {
 
 func (f *figures) look() { f.most = max(f.most, f.s.resident()) }
 
-// A spread is what is told of delays, in nanoseconds.
+// A spread describes delays, in nanoseconds.
 type spread struct{ p99, max int64 }
 
 func newSpread(all []int64) spread {
