@@ -2,6 +2,7 @@ package push
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,6 +87,9 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	}
 	l.count++
 	filters := j.filters
+	if !slices.IsSorted(filters) {
+		filters = slices.Sorted(slices.Values(filters)) // see placeIn
+	}
 	s.filters, s.address = &filters, address
 	if user != nil {
 		s.needs().user = user
