@@ -100,7 +100,7 @@ func (w *crew) ask(small bool, n int, head string) (net.Conn, error) {
 		return nil, err
 	}
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err := io.WriteString(conn, head+" HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n"); err == nil {
+	if _, err = io.WriteString(conn, head+" HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n"); err == nil {
 		_, err = io.ReadFull(conn, make([]byte, n))
 	}
 	if err != nil {
