@@ -118,8 +118,9 @@ full: ## run the engine's long tables whole on every transport, and bodies of a 
 newer: ## run the tests of what users build into their programs, or look into, with NEWER (go1.27.4)
 	@GOTOOLCHAIN=$(NEWER) go test $(TESTFLAGS) -tags http2legacy . ./internal/... ./push/... ./restart/... ./certs/... ./tickets/... ./examples/... ./contrib/... ./lab/gomem/... ./lab/profile/... ./lab/trace/...
 
-push-faults: ## faults of the push hub, and killed nodes, brokers and disks of its cluster, at ten times the size of make test
-	@go test -v -count=1 -timeout $(PATIENCE) ./push -run 'Storm|Together|Stalled|Vanished' -scale 10
+push-faults: ## attacks on the push hub and its faults, and killed nodes, brokers and disks of its cluster, at ten times the size of make test
+	@go test -v -count=1 -timeout $(PATIENCE) ./contrib/pushfaults -full
+	@go test -v -count=1 -timeout $(PATIENCE) ./push -run 'Storm|Together|Stalled|Vanished|ModelRestarts' -scale 10
 	@go test -v -count=1 -timeout $(PATIENCE) ./contrib/pushnats -run 'Killed|Disk|Partition' -scale 10
 
 h2spec: ## hold every transport against h2spec, in clear and over TLS

@@ -20,7 +20,8 @@ type backlog struct {
 }
 
 const (
-	// pieceWait is how long clients may take for a piece.
+	// pieceWait is how long clients may take for a piece. It halves whenever some have not taken theirs: else one
+	// slow client after another could hold up everybody.
 	pieceWait = 2 * time.Second
 	// atOnce is the time after which an event was not there yet when the broker was asked.
 	atOnce = 10 * time.Millisecond
@@ -45,7 +46,9 @@ func (b *backlog) receive(r Record) {
 
 // wait returns when those who are not slow have taken the piece.
 func (b *backlog) wait() {
-	end := time.Now().Add(pieceWait)
+	b.hub.mu.Lock()
+	end := time.Now().Add(b.hub.cluster.patience)
+	b.hub.mu.Unlock()
 	for every := time.Millisecond; b.waits(false); every = min(2*every, 20*time.Millisecond) {
 		if time.Now().After(end) {
 			b.waits(true)
@@ -65,6 +68,9 @@ func (b *backlog) waits(giveUp bool) (waits bool) {
 	h := b.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if giveUp {
+		h.cluster.patience /= 2
+	}
 	for _, sh := range h.shards {
 		sh.mu.Lock()
 		if len(sh.inbox) > 0 || sh.loop != nil && sh.loop.walks() {

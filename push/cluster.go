@@ -63,6 +63,8 @@ type cluster struct {
 	target uint64 // the hub takes subscribers when it has received this place
 	filled *time.Timer
 	quiet  time.Duration // fillPause, except in tests
+	// patience is for how long a piece of a backlog is waited for, see pieceWait.
+	patience time.Duration
 
 	mu      sync.Mutex // guards the changes
 	whole   bool
@@ -84,7 +86,7 @@ func (h *Hub) startCluster() {
 	c := &h.cluster
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reads.by, c.reads.origins, c.ahead.each = map[string]*read{}, map[string]*origin{}, map[string]int{}
-	c.changed, c.quiet = make(chan struct{}, 1), fillPause
+	c.changed, c.quiet, c.patience = make(chan struct{}, 1), fillPause, pieceWait
 	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]uint32{}, true
 	if h.broker != nil {
 		c.work.Go(h.follow)
@@ -232,7 +234,7 @@ func (h *Hub) unlinked(err error) {
 	if c.linked && h.o.Isolated == DeliverLocally {
 		h.tell("broker", false)
 	}
-	c.linked = false
+	c.linked, c.patience = false, pieceWait
 }
 
 // tell announces a gap to all subscribers. If they skip, they continue at the present. The

@@ -131,3 +131,31 @@ func TestMemberFilters(t *testing.T) {
 		t.Errorf("got %+v, %v", j, refused)
 	}
 }
+
+// BenchmarkGrants has a subscriber of 1,024 patterns come to others of the same, and leave.
+func BenchmarkGrants(b *testing.B) {
+	h, err := New(Options{Heartbeat: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer h.Close()
+	j := new(joining)
+	for i := range 1024 {
+		j.filters = append(j.filters, fmt.Sprintf("tenant/%d/*/orders", i))
+	}
+	come := func() *idle {
+		s := new(idle)
+		s.sink = s
+		if err := h.admit(&s.subscriber, j); err != nil {
+			b.Fatal(err)
+		}
+		h.join(&s.subscriber, nil, j)
+		return s
+	}
+	for range 40 {
+		come()
+	}
+	for b.Loop() {
+		h.leave(&come().subscriber)
+	}
+}

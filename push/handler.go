@@ -276,7 +276,10 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			most *= grants
 		}
 	}
-	known, may := newCover(nil), newCover(granted)
+	known, may := newCover(nil), newCover(nil)
+	if !own {
+		may = newCover(granted)
+	}
 	for _, f := range asked {
 		if err := topic.CheckPattern(f); err != nil {
 			return nil, &refusal{status: http.StatusBadRequest, text: err.Error()}

@@ -29,6 +29,7 @@ type Hub struct {
 	epoch     atomic.Pointer[string]
 
 	bytes     atomic.Int64 // see Options.MaxBytes
+	coming    atomic.Int64 // of these, what the last relief has freed when connections are closed
 	ticks     atomic.Uint32
 	tickEvery time.Duration
 	published atomic.Uint64
@@ -181,7 +182,7 @@ func (h *Hub) deliver(m *message, r *Receipt, posted uint16) {
 		r.Dropped += int(m.cost.dropped.Load())
 	}
 	if h.bytes.Load() > h.o.MaxBytes {
-		h.relieve()
+		h.relieve(0)
 	}
 }
 

@@ -27,7 +27,7 @@ const shares = 16
 func (h *Hub) tick() {
 	h.ticks.Add(1)
 	if h.bytes.Load() > h.o.MaxBytes {
-		h.relieve() // what was published before may have been encoded since
+		h.relieve(0) // what was published before may have been encoded since
 	}
 	h.presence.round()
 	h.mu.Lock()

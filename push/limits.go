@@ -33,6 +33,7 @@ func weigh(filters []string) uint32 {
 type limits struct {
 	mu        sync.Mutex
 	count     int
+	bytes     int64                  // what they count for in Options.MaxBytes
 	refused   [len(refusals)]uint64 // for each reason
 	addresses map[string]*tally
 	users     map[string]*tally
@@ -63,6 +64,10 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	h.mu.Lock()
 	closed, unknown := h.closed, h.broker != nil && !h.cluster.known
 	h.mu.Unlock()
+	weight := int64(weigh(j.filters))
+	if h.bytes.Load()+weight > h.o.MaxBytes {
+		h.relieve(weight) // it is not those who come that keep too much
+	}
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +82,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errRevoked
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
-	case h.bytes.Load()+int64(weigh(j.filters)) > h.o.MaxBytes:
+	case l.bytes+weight > h.o.MaxBytes/2 || h.bytes.Load()+weight > h.o.MaxBytes+h.coming.Load():
 		err = errMemory
 	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &address):
 		err = errAddress
@@ -93,12 +98,16 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	}
 	l.count++
 	filters := j.filters
+	if !slices.IsSorted(filters) {
+		filters = slices.Sorted(slices.Values(filters)) // see placeIn
+	}
 	s.filters = &filters
 	if address != nil || user != nil || token != nil {
 		r := s.needs()
 		r.address, r.user, r.token = address, user, token
 	}
-	h.bytes.Add(int64(weigh(filters)))
+	l.bytes += weight
+	h.bytes.Add(weight)
 	return nil
 }
 
@@ -114,7 +123,9 @@ func (h *Hub) withdraw(s *subscriber) int {
 		give(l.tokens, s.rare.token)
 	}
 	l.count--
-	h.bytes.Add(-int64(weigh(*s.filters)))
+	weight := int64(weigh(*s.filters))
+	l.bytes -= weight
+	h.bytes.Add(-weight)
 	return l.count
 }
 

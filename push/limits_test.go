@@ -74,6 +74,75 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// keeping is a client whose connection keeps a frame until it has been closed.
+type keeping struct {
+	idle
+	has *frame
+}
+
+func (k *keeping) unsent(yield func(*frame)) { yield(k.has) }
+
+// TestMaxBytesAdmits: those who keep what nobody else needs do not keep others out, neither by their queues nor by
+// what their connections give back only when they have been closed.
+func TestMaxBytesAdmits(t *testing.T) {
+	const most, size = 4 << 20, 1 << 20
+	for _, connection := range []bool{false, true} {
+		t.Run(fmt.Sprint("connection ", connection), func(t *testing.T) {
+			h := newHub(t, Options{MaxBytes: most, QueueBytes: 64 << 20, History: History{Events: -1}, Heartbeat: -1})
+			slow := new(keeping)
+			slow.sink = slow
+			if err := h.admit(&slow.subscriber, &joining{filters: []string{"t"}}); err != nil {
+				t.Fatal(err)
+			}
+			h.join(&slow.subscriber, nil, &joining{filters: []string{"t"}})
+			of := &held{hub: h}
+			of.refs.Store(1)
+			if slow.has = newFrame(nil, nil); connection {
+				slow.has = newFrame(nil, of)
+			}
+			h.turn(&slow.subscriber, new(turn))
+			publish(t, h, Event{Topic: "t", Data: make([]byte, size)})
+			if connection { // as if it had been encoded since
+				of.charge(most)
+			} else {
+				slow.queue.items[0].m.charge(most)
+			}
+			for range 100 {
+				if _, err := join(t, h, "t"); err != nil {
+					t.Fatalf("with %d bytes: %v", h.bytes.Load(), err)
+				}
+			}
+			if slow.bye != byeMemory {
+				t.Errorf("the slow one stays: %+v", h.Stats())
+			}
+		})
+	}
+}
+
+// TestMaxBytesShares: subscribers of very much do not cost others what they may resume from.
+func TestMaxBytesShares(t *testing.T) {
+	const most, held = 4 << 20, 10
+	h := newHub(t, Options{MaxBytes: most})
+	for range held {
+		publish(t, h, Event{Topic: "kept"})
+	}
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("tenant/%d/*/orders", i))
+	}
+	for i := 0; ; i++ {
+		if _, err := join(t, h, many...); err == errMemory && i > 0 {
+			break
+		} else if err != nil || i > most/len(many) {
+			t.Fatalf("subscriber %d: %v", i, err)
+		}
+	}
+	publish(t, h, Event{Topic: "other", Data: make([]byte, 64<<10)})
+	if st := h.Stats(); st.Events != held+1 || st.Bytes > most {
+		t.Errorf("got %+v, want all events in the history", st)
+	}
+}
+
 // TestNetworks wants the addresses that one client may have to count as one.
 func TestNetworks(t *testing.T) {
 	h, err := New(Options{MaxPerAddress: 1})
@@ -147,6 +216,30 @@ func TestRelieve(t *testing.T) {
 	if st := h.Stats(); st.EndedMemory != 20 || st.Events != 0 {
 		t.Errorf("without anything else to free: got %+v", st)
 	}
+}
+
+// TestRelieveBehind: MaxBytes also bounds what a loop has not come to yet, and that does not cost others what they
+// may resume from.
+func TestRelieveBehind(t *testing.T) {
+	const most, held = 4 << 20, 10
+	h := newHub(t, Options{MaxBytes: most, Rules: []Rule{{Pattern: "big", History: History{Events: -1}}}})
+	for range held {
+		publish(t, h, Event{Topic: "kept"})
+	}
+	loop := newLooping()
+	l := loop.listen(t, h, &joining{filters: []string{"big"}})
+	l.room = 1
+	for range 10 {
+		publish(t, h, Event{Topic: "big", Data: make([]byte, 1<<20)})
+		if st := h.Stats(); st.Events != held || st.Bytes > most {
+			t.Fatalf("got %+v, want %d events in the history", st, held)
+		}
+	}
+	loop.run()
+	if st := h.Stats(); st.Events != held || st.Bytes > most || l.bye != "" {
+		t.Errorf("when the loop is no longer behind: got %+v, bye %q", st, l.bye)
+	}
+	l.leave()
 }
 
 func TestOptions(t *testing.T) {

@@ -70,7 +70,9 @@ func (c *client) read(n int) {
 			c.gap(format.Gap{ID: f[1], From: f[2], To: f[3], Dropped: dropped, Reason: f[5]})
 		case "Y":
 			if f[1] == "shutdown" {
+				at := c.at
 				c.account(c.m.hub.seq) // it was given all that it is owed
+				c.at = at              // but for what was dropped, which another node may have
 			}
 		}
 		if c.m.t.Failed() {

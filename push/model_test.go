@@ -1,6 +1,7 @@
 package push
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -23,7 +24,7 @@ func TestModel(t *testing.T) {
 		runs = 100 // the detector makes each ten times as long
 	}
 	for seed := range uint64(runs) {
-		if newModel(t, seed).run(); t.Failed() {
+		if newModel(t, seed, func(*model) {}).run(); t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
@@ -39,13 +40,15 @@ type model struct {
 	clients []*client
 	ids     int
 	forgets bool // the hub remembers few IDs of events that it does not hold
+	large   bool // some events are
+	broker  *modelBroker
 }
 
 // published is what the reference knows of an event.
 type published struct {
 	seq            uint64
 	id, topic, key string
-	own            bool // the publisher gave the ID
+	own            string // the ID that the publisher gave
 }
 
 // fakeLoop keeps walks until the model takes their steps.
@@ -65,7 +68,7 @@ func (l *fakeLoop) Later(_ time.Duration, f func()) bool {
 	return true
 }
 
-func newModel(t *testing.T, seed uint64) *model {
+func newModel(t *testing.T, seed uint64, change func(*model)) *model {
 	m := &model{t: t, r: rand.New(rand.NewPCG(seed, 2)), loop: new(fakeLoop)}
 	m.forgets = m.r.IntN(4) == 0
 	m.options = Options{
@@ -81,6 +84,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		},
 	}
 	m.options.Rules[1].QueueEvents = 1 + m.r.IntN(m.options.QueueEvents)
+	change(m)
 	m.restart()
 	return m
 }
@@ -93,10 +97,19 @@ func (m *model) restart() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.hub, m.events, m.loop = hub, nil, new(fakeLoop)
+	hub.mu.Lock()
+	hub.cluster.patience = 0
 	hub.history.most = 4 + m.r.IntN(30) // resumptions take several turns
 	if m.forgets {
 		hub.history.former.most = 2 * idBytes
+	}
+	hub.mu.Unlock()
+	m.hub, m.loop = hub, new(fakeLoop)
+	if m.broker == nil {
+		m.events = nil
+	} else {
+		m.broker.release()
+		until(m.t, "the node is ready", hub.Ready)
 	}
 	for _, c := range m.clients {
 		c.sub = nil
@@ -120,13 +133,16 @@ func (m *model) run() {
 				m.shutdown()
 			}
 			m.restart()
-		case n < 70:
+		case n < 69:
 			m.step()
+		case n < 70 && m.broker != nil:
+			m.broker.hold()
 		default:
 			if len(m.clients) > 0 {
 				m.act(m.clients[m.r.IntN(len(m.clients))])
 			}
 		}
+		m.settle()
 		if m.t.Failed() {
 			return
 		}
@@ -148,6 +164,9 @@ func (m *model) someFilters() (f []string) {
 
 func (m *model) publish() {
 	e := Event{Topic: m.someTopic(), Data: make([]byte, m.r.IntN(100))}
+	if m.large && m.r.IntN(2) == 0 {
+		e.Data = bytes.Repeat([]byte("x"), 150<<10)
+	}
 	if m.r.IntN(3) == 0 {
 		e.Key = "k" + strconv.Itoa(m.r.IntN(2))
 	}
@@ -157,8 +176,8 @@ func (m *model) publish() {
 	}
 	known := false
 	if len(m.events) > 0 && m.r.IntN(10) == 0 {
-		if old := m.events[m.r.IntN(len(m.events))]; old.own && (!m.forgets || m.hub.history.ids[old.id] != nil) {
-			e.ID, known = old.id, true
+		if old := m.events[m.r.IntN(len(m.events))]; old.own != "" && (!m.forgets || m.hub.history.ids[old.own] != nil) {
+			e.ID, known = old.own, true
 		}
 	}
 	r, err := m.hub.Publish(context.Background(), e)
@@ -168,7 +187,24 @@ func (m *model) publish() {
 	if known {
 		return
 	}
-	m.events = append(m.events, published{seq: m.hub.seq, id: r.ID, own: e.ID != "", topic: e.Topic, key: e.Key})
+	seq, _ := m.hub.position(r.ID)
+	if m.settle(); seq == 0 {
+		seq = m.hub.seq
+	}
+	m.cut()
+	m.events = append(m.events, published{seq: seq, id: r.ID, own: e.ID, topic: e.Topic, key: e.Key})
+}
+
+// cut has those leave whose connections were cut, and then wants the hub to have no more than it may.
+func (m *model) cut() {
+	for _, c := range m.clients {
+		if c.sub != nil && c.sub.state&severed != 0 {
+			m.leave(c)
+		}
+	}
+	if n := m.hub.bytes.Load(); n > m.hub.o.MaxBytes {
+		m.t.Errorf("%d bytes are counted, more than MaxBytes", n)
+	}
 }
 
 // join connects a client, which resumes if it has an ID.
@@ -177,7 +213,7 @@ func (m *model) join(c *client) {
 		m.clients = append(m.clients, c)
 	}
 	c.sent, c.ended, c.room = nil, false, m.r.IntN(500)
-	if c.excused, c.slow, c.next = 0, 0, ""; c.lastID == earliest {
+	if c.excused, c.slow, c.next = 0, 0, ""; c.lastID == earliest && m.broker == nil {
 		c.excused = m.hub.history.newest
 	}
 	j := &joining{filters: c.filters, lastID: c.lastID}
@@ -307,6 +343,9 @@ func (m *model) finish() {
 		m.step()
 	}
 	h := m.hub
+	if err := h.stopCluster(context.Background()); err != nil { // it holds what it has received last
+		m.t.Error(err)
+	}
 	h.clockSkew.Add(int64(time.Hour))
 	h.mu.Lock()
 	h.history.expire(1)
@@ -328,6 +367,10 @@ func (m *model) finish() {
 
 // calm has everybody read, and reports whether there was anything to do.
 func (m *model) calm() (busy bool) {
+	if m.broker != nil {
+		m.broker.release()
+	}
+	m.settle()
 	for len(m.loop.walks) > 0 {
 		busy = true
 		m.step()

@@ -26,11 +26,12 @@ func (r *relief) add(c *held) {
 // relieve frees memory when the hub has more than it may: subscribers are ended that keep what
 // the history does not hold any more, in their queues or in their connections, those that are furthest
 // behind first, and the history gets shorter. A subscriber that keeps what the history holds too would
-// free nothing.
-func (h *Hub) relieve() {
+// free nothing. need is what is about to be added for a newcomer, which does not cost others what they may resume
+// from.
+func (h *Hub) relieve(need int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := h.bytes.Load()
+	before := h.bytes.Load() + need
 	if before <= h.o.MaxBytes || h.relieved == h.ticks.Load() && before < h.relievedAt+h.o.MaxBytes/64 {
 		return
 	}
@@ -42,6 +43,7 @@ func (h *Hub) relieve() {
 		}
 	}()
 	r := relief{cut: map[*held]int32{}}
+	defer func() { h.coming.Store(r.coming) }()
 	slow := h.slow(&r)
 	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
 	for h.bytes.Load()-r.coming > goal {
@@ -49,6 +51,8 @@ func (h *Hub) relieve() {
 		case len(slow) > 0 && !h.history.holds(slow[0].first):
 			r.end(&slow[0])
 			slow = slow[1:]
+		case need > 0:
+			return
 		case h.history.all.len() > 0:
 			h.history.dropOldest()
 		case !h.history.former.forgetOldest():
@@ -67,7 +71,7 @@ type waiting struct {
 // first returns the place of the first event that is kept for a subscriber that is behind.
 func (s *subscriber) first() (seq uint64, behind bool) {
 	seq = unplaced
-	if q := s.queue; q != nil && q.len() > 0 && (s.level > 0 || s.catching != nil) {
+	if q := s.queue; q != nil && q.len() > 0 {
 		seq, behind = q.items[q.head].m.seq, true
 	}
 	s.sink.unsent(func(f *frame) {
@@ -83,6 +87,9 @@ func (s *subscriber) first() (seq uint64, behind bool) {
 func (h *Hub) slow(r *relief) (all []waiting) {
 	for _, sh := range h.shards {
 		sh.mu.Lock()
+		if sh.loop != nil {
+			sh.loop.hurry()
+		}
 		for _, s := range sh.all {
 			if s.state&severed != 0 {
 				s.sink.unsent(func(f *frame) { r.add(f.of) })

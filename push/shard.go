@@ -92,10 +92,8 @@ func (sh *shard) delist(s *subscriber) {
 		end := len(p.list.subs) - 1
 		last := p.list.subs[end]
 		p.list.subs[p.at] = last
-		for q := range last.places() {
-			if q.list == p.list {
-				q.at = p.at
-			}
+		if last != s {
+			last.placeIn(p.list).at = p.at
 		}
 		p.list.subs[end] = nil
 		p.list.subs = p.list.subs[:end]

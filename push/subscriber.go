@@ -3,6 +3,8 @@ package push
 import (
 	"iter"
 	"math"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -365,6 +367,15 @@ func (s *subscriber) places() iter.Seq[*place] {
 			}
 		}
 	}
+}
+
+// placeIn returns the place in a list of one that is in it. The filters are sorted, and so are the places.
+func (s *subscriber) placeIn(l *list) *place {
+	if s.place.list == l {
+		return &s.place
+	}
+	i, _ := slices.BinarySearchFunc(s.rare.others, l.filters[0], func(p place, name string) int { return strings.Compare(p.list.filters[0], name) })
+	return &s.rare.others[i]
 }
 
 // retryAfter is when a client may connect again.

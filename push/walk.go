@@ -38,6 +38,8 @@ const (
 	// queueFirst is how many subscribers events may have that are queued first. It bounds
 	// the time that one call of step takes.
 	queueFirst = 1024
+	// hurried is about how many events are queued at a time because memory is short.
+	hurried = 16 * queueFirst
 )
 
 // start has the loop walk, unless it does already.
@@ -183,6 +185,29 @@ func (w *walk) spread() {
 		m.release()
 	}
 	w.taken(done)
+}
+
+// hurry queues what the loop has not come to with its subscribers: what waits for a loop that is behind is bounded
+// by nothing, and a queue has its limits. It takes as much of the inbox as hurried allows.
+func (w *walk) hurry() {
+	if n := len(w.batch); n > 1 && n*w.audience(w.batch[0]) > hurried {
+		return // they are small, and the walk has to end first
+	}
+	if l := w.now; l != nil {
+		w.now = nil // its turn finds the batch in its queue
+		w.queue(l, 0)
+		l.wake()
+	}
+	for _, m := range w.batch {
+		w.sh.deliver(m) // to those who were not visited
+	}
+	w.lists = nil
+	w.unload()
+	w.sh.ripe = len(w.sh.inbox)
+	for room := hurried; w.sh.ripe > 0 && room > 0; {
+		room -= max(w.audience(w.sh.inbox[0]), 1)
+		w.spread()
+	}
 }
 
 // taken removes messages from the inbox.
