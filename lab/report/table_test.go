@@ -115,6 +115,44 @@ func TestDisturbances(t *testing.T) {
 			t.Errorf("%q\nwant %q", got, c.want)
 		}
 	}
+	late := results.Gate{Name: "pacing", Disturbance: true, Spoils: []results.Figure{results.FigureLatency}}
+	f := &results.File{
+		Runs:      []results.Run{run(foreign, late), run()},
+		Workloads: []results.Workload{{Name: "at25", Lead: results.MetricCPU}, {Name: "plaintext"}},
+		Comparisons: []results.Comparison{
+			{Workload: "at25", Metric: results.MetricCPU, Widened: 0.151},
+			{Workload: "at25", Metric: results.MetricCPU},
+			{Workload: "plaintext", Metric: results.MetricP99, Widened: 0.5},
+		},
+	}
+	want := "Other processes took 30\u00a0% of the CPUs in 1 of 2 runs: latencies and CPU of those are left out; " +
+		"at25 was compared beside them nevertheless, with intervals up to 16\u00a0% wider."
+	if got := disturbances(f); got != want {
+		t.Errorf("%q\nwant %q: a generator is late because of the others", got, want)
+	}
+	f.Runs = append(f.Runs, run(late))
+	if got := disturbances(f); !strings.Contains(got, "the generator was late in 1 of 3 runs") {
+		t.Errorf("%q: one run was late without others", got)
+	}
+}
+
+// TestResultBeforeWhatIsMissing has the results before the workloads without a verdict.
+func TestResultBeforeWhatIsMissing(t *testing.T) {
+	f := sample.File()
+	f.Partial = ""
+	f.Gates = []results.Gate{{Name: "pairs", Disturbance: true, Text: "at25 has 3 of 9"}, {Name: "failed", Text: "2 runs failed"}}
+	text := render(t, f, Terminal)
+	at := -1
+	for _, part := range []string{"used the least CPU", "The hypervisor took", "UNDECIDED: at25 has 3 of 9", "FAILED: 2 runs", "A/A noise floor"} {
+		i := strings.Index(text, part)
+		if i <= at {
+			t.Errorf("%q is at %d, want it after %d", part, i, at)
+		}
+		at = i
+	}
+	if text[:len("Plaintext")] != "Plaintext" {
+		t.Errorf("begins with %q", text[:60])
+	}
 }
 
 // TestOldFile renders a file of version 1.

@@ -17,26 +17,39 @@ type notice struct {
 
 func (n notice) String() string { return n.Word + ": " + n.Text }
 
-// doubts returns the notices on the results as a whole, the most severe first.
+// doubts returns the notices that put the results in doubt, the most severe first: they precede them.
 func doubts(f *results.File) []notice {
 	var out []notice
 	for _, g := range f.Gates {
-		word := "INVALID"
-		switch {
-		case g.Passed:
-			continue
-		case g.Disturbance:
-			word = "UNDECIDED"
-		case g.Name == "failed":
-			word = "FAILED"
+		if !g.Passed && !g.Disturbance && g.Name != failedGate {
+			out = append(out, notice{"INVALID", gateText(g)})
 		}
-		out = append(out, notice{word, fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name))})
 	}
 	if f.Partial != "" {
 		out = append(out, notice{"PARTIAL", Line(f.Partial)})
 	}
 	return out
 }
+
+// failedGate is the name of the gate of runs without a measurement.
+const failedGate = "failed"
+
+// gaps returns the notices on what the results lack: they follow them.
+func gaps(f *results.File) []notice {
+	var out []notice
+	for _, g := range f.Gates {
+		switch {
+		case g.Passed:
+		case g.Disturbance:
+			out = append(out, notice{"UNDECIDED", gateText(g)})
+		case g.Name == failedGate:
+			out = append(out, notice{"FAILED", gateText(g)})
+		}
+	}
+	return out
+}
+
+func gateText(g results.Gate) string { return fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name)) }
 
 // remarks returns the notices that do not put the results in doubt.
 func remarks(f *results.File) []notice {
@@ -154,7 +167,7 @@ func reasons(w results.Workload, rows []row) []string {
 	if slices.ContainsFunc(rows, func(r row) bool {
 		return slices.ContainsFunc(columns, func(c tableColumn) bool { return c.grey(r.print("")) })
 	}) {
-		out = append(out, mark+" disturbed: too few undisturbed runs, so this is of all; a latency is at most this, a rate at least")
+		out = append(out, mark+" disturbed: too few undisturbed runs, so this is of all; a latency is at most this, a rate or the CPU of an open loop at least")
 	}
 	for _, r := range rows {
 		if r.short != "" {
