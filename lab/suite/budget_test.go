@@ -44,6 +44,17 @@ func TestBlocksAreAdded(t *testing.T) {
 		f.Workloads[0].Lead = results.MetricRate
 		return f
 	}
+	// busy is an open loop of whose blocks so many were measured beside other processes.
+	busy := func(blocks int) *results.File {
+		f := measured(t, 1, func(r *results.Run) {
+			if r.Block <= blocks {
+				r.Gates = []results.Gate{failing("foreign CPU", true)}
+			}
+		})
+		f.Workloads[0].Arrivals = "Poisson"
+		f.Workloads[0].Lead = results.MetricCPU
+		return f
+	}
 	rate, budget := string(results.MetricRate), Config{Budget: time.Minute}
 	for name, c := range map[string]struct {
 		file   *results.File
@@ -60,6 +71,8 @@ func TestBlocksAreAdded(t *testing.T) {
 		"wrong answers when disturbed":  {also("errors", 1), budget, 9, false},
 		"others lack pairs":             {also("errors", 4), budget, 9, true},
 		"the number of blocks is fixed": {spoil("steal", rate), Config{fixed: true}, 9, false},
+		"others spoil an open loop":     {busy(5), budget, 9, true},
+		"they do so all the time":       {busy(9), budget, 9, false},
 	} {
 		b, _ := progressOf(t, c.file, c.cfg)
 		if got := b.wanting(c.blocks); (len(got) > 0) != c.want {
@@ -100,6 +113,37 @@ func TestBlocksForThoseThatAreLeft(t *testing.T) {
 	}
 }
 
+// TestBlocksForThoseThatLackPairs adds blocks with the baseline and the subjects that lack pairs, and no
+// others.
+func TestBlocksForThoseThatLackPairs(t *testing.T) {
+	f := measured(t, 1, func(r *results.Run) {
+		if r.Subject == "other" && r.Block <= 5 {
+			r.Gates = []results.Gate{failing("steal", false)}
+		}
+	})
+	f.Workloads[0].Lead = results.MetricRate
+	b, _ := progressOf(t, f, Config{Budget: time.Minute})
+	for i, s := range f.Subjects {
+		name, _, _ := strings.Cut(s.Name, "@")
+		b.subjects = append(b.subjects, &Subject{Name: name, role: f.Subjects[i].Role})
+	}
+	for blocks, want := range map[int]string{0: "base base@twin limit other", 9: "base other"} {
+		var labels []string
+		for _, r := range newPlan(1, b.subjects).next(b.wanting(blocks)) {
+			for _, s := range r.steps {
+				labels = append(labels, s.subject.label())
+			}
+		}
+		slices.Sort(labels)
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("after %d blocks the next one has %s, want %s", blocks, got, want)
+		}
+	}
+	if b.total != 2 {
+		t.Errorf("%d more runs are planned, want 2", b.total)
+	}
+}
+
 // TestForesee says early, and once, that the budget is too short.
 func TestForesee(t *testing.T) {
 	f := measured(t, 1, func(r *results.Run) {
@@ -112,7 +156,7 @@ func TestForesee(t *testing.T) {
 	b.began = time.Now().Add(-30 * time.Minute)
 	b.foresee(9)
 	b.foresee(9)
-	want := "plaintext: 1 of the pairs of 9 blocks can be used; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
+	want := "plaintext: 1 of the pairs of 9 blocks are undisturbed; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
 	if len(*said) != 1 || (*said)[0] != want {
 		t.Errorf("said %q, want %q", *said, want)
 	}

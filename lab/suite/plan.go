@@ -18,6 +18,17 @@ type round struct {
 	steps    []step
 }
 
+// A want is a workload that needs another block.
+type want struct {
+	workload *workload
+	only     []string // subjects that lack pairs, which the baseline runs with; nil: all
+}
+
+// takes reports whether a subject has a run in the block.
+func (w *want) takes(s *Subject) bool {
+	return w.only == nil || s.role == roleBaseline || slices.Contains(w.only, s.label())
+}
+
 // A plan yields the rounds of a comparison: in every block its workloads, in every workload every
 // subject that serves it, both in an order drawn from the seed. Blocks are the outer loop, so that
 // a drift of the machine affects all alike, and so that the runs before an interruption, or before
@@ -33,13 +44,13 @@ func newPlan(seed uint64, subjects []*Subject) *plan {
 }
 
 // next returns the rounds of the next block.
-func (p *plan) next(loads []*workload) []round {
+func (p *plan) next(wants []want) []round {
 	p.block++
 	var rounds []round
-	for _, i := range p.rng.Perm(len(loads)) {
-		r := round{block: p.block, workload: loads[i]}
+	for _, i := range p.rng.Perm(len(wants)) {
+		r := round{block: p.block, workload: wants[i].workload}
 		for _, k := range p.rng.Perm(len(p.subjects)) {
-			if s := p.subjects[k]; s.serves(r.workload) {
+			if s := p.subjects[k]; s.serves(r.workload) && wants[i].takes(s) {
 				r.steps = append(r.steps, step{block: p.block, order: len(r.steps) + 1, workload: r.workload, subject: s})
 			}
 		}
@@ -56,6 +67,11 @@ const (
 	// mostBlocks limits the blocks without a budget, as a multiple of those that are asked for:
 	// where the machine is disturbed so much, more of them do not help.
 	mostBlocks = 2
+
+	// hopeless is the part of the pairs that are needed of which so few are undisturbed, after all
+	// blocks that were asked for, that as many blocks again would not do. Other processes then use
+	// the CPUs all the time.
+	hopeless = 3
 )
 
 // errBudget ends a comparison whose time is over.
@@ -71,8 +87,10 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	b.began = time.Now()
 	b.announce()
-	for loads := b.loads; len(loads) > 0; loads = b.wanting(p.block) {
-		for _, r := range p.next(loads) {
+	b.patience()
+	defer b.noteWaits()
+	for wants := b.wanting(0); len(wants) > 0; wants = b.wanting(p.block) {
+		for _, r := range p.next(wants) {
 			runs, err := b.round(ctx, r)
 			for i := range runs {
 				runs[i].Counted = err == nil && runs[i].Failed == "" && runs[i].Short == "" // an unfinished block does not count
@@ -101,52 +119,69 @@ func (b *bench) served(w *workload) (n int) {
 	return n
 }
 
-// wanting returns the workloads that need another block after so many.
-func (b *bench) wanting(blocks int) []*workload {
-	switch {
-	case blocks < b.cfg.Blocks:
-		return b.loads
-	case b.cfg.fixed || b.cfg.Budget == 0 && blocks >= mostBlocks*b.cfg.Blocks:
+// wanting returns the workloads that need another block after so many, and their subjects that do.
+func (b *bench) wanting(blocks int) []want {
+	var wants []want
+	if blocks < b.cfg.Blocks {
+		for _, w := range b.loads {
+			wants = append(wants, want{workload: w})
+		}
+		return wants
+	}
+	if b.cfg.fixed || b.cfg.Budget == 0 && blocks >= mostBlocks*b.cfg.Blocks {
 		return nil
 	}
-	var loads []*workload
 	for _, w := range b.loads {
-		if _, _, more := b.progress(w); more {
-			loads = append(loads, w)
-			b.total += b.served(w)
+		s := b.standing(w)
+		if len(s.lacks) == 0 || s.enough && s.usable < s.needed/hopeless {
+			continue
+		}
+		one := want{w, s.lacks}
+		wants = append(wants, one)
+		for _, s := range b.subjects {
+			if s.serves(w) && one.takes(s) {
+				b.total++
+			}
 		}
 	}
-	return loads
+	return wants
 }
 
-// progress returns how many pairs of a workload's main metric can be used for every subject that is
-// still in, and how many are needed. more says that one lacks pairs because the machine was
-// disturbed: only then more blocks can help.
-func (b *bench) progress(w *workload) (usable, needed int, more bool) {
+// A standing is how far the main metric of a workload is.
+type standing struct {
+	usable, needed int      // undisturbed pairs of each subject that is still in
+	lacks          []string // subjects that lack pairs because the machine was disturbed: only for them more blocks can help
+	enough         bool     // with pairs that were measured beside other processes no subject lacks any
+}
+
+// standing returns how far the main metric of a workload is.
+func (b *bench) standing(w *workload) standing {
 	i := slices.IndexFunc(b.file.Workloads, func(o results.Workload) bool { return o.Name == w.name })
 	load := &b.file.Workloads[i]
-	m := metrics[slices.IndexFunc(metrics, func(m metric) bool { return m.name == load.LeadMetric() })]
-	g, err := newFamily(b.file, load, m)
+	g, err := newFamily(b.file, load, leading(load))
 	if err != nil || g.twin == nil {
-		return 0, 0, false // conclude reports the error
+		return standing{} // conclude reports the error
 	}
-	usable, needed = len(g.twin.logs), min(g.needed(), b.cfg.Blocks)
+	out := standing{usable: g.twin.undisturbed(), needed: min(g.needed(), b.cfg.Blocks), enough: true}
 	if b.out(g.twin) || b.failures[b.file.Config.Baseline] >= givenUp {
-		return usable, needed, false
+		return out
 	}
 	for _, p := range append(g.subjects, g.twin) {
 		if b.out(p) {
 			continue
 		}
-		usable, more = min(usable, len(p.logs)), more || len(p.logs) < needed && p.left > 0
+		out.usable, out.enough = min(out.usable, p.undisturbed()), out.enough && len(p.logs) >= out.needed
+		if p.undisturbed() < out.needed && p.disturbed() > 0 {
+			out.lacks = append(out.lacks, p.name)
+		}
 	}
-	return usable, needed, more
+	return out
 }
 
 // out reports whether no verdict on a subject needs more pairs: it is the floor, or was given up, or
 // most of what it lacks are right answers.
 func (b *bench) out(p *pairing) bool {
-	return p.role == roleFloor || b.failures[p.name] >= givenUp || p.wrong > p.left
+	return p.role == roleFloor || b.failures[p.name] >= givenUp || p.wrong > p.disturbed()
 }
 
 // announce says how long the runs will take, and what the budget is too short for.
@@ -170,14 +205,14 @@ func (b *bench) foresee(blocks int) {
 	}
 	fit := float64(blocks) * float64(b.cfg.Budget) / float64(time.Since(b.began))
 	for _, w := range b.loads {
-		usable, needed, _ := b.progress(w)
-		expected := max(usable, int(float64(usable)/float64(blocks)*fit))
-		if b.foreseen[w.name] || expected >= needed {
+		s := b.standing(w)
+		expected := max(s.usable, int(float64(s.usable)/float64(blocks)*fit))
+		if b.foreseen[w.name] || expected >= s.needed {
 			continue
 		}
 		b.foreseen[w.name] = true
-		b.tell(Step{Phase: "plan", Note: fmt.Sprintf("%s: %d of the pairs of %d blocks can be used; the budget of %v will probably end with about %d, and %d are needed",
-			w.name, usable, blocks, b.cfg.Budget, expected, needed)})
+		b.tell(Step{Phase: "plan", Note: fmt.Sprintf("%s: %d of the pairs of %d blocks are undisturbed; the budget of %v will probably end with about %d, and %d are needed",
+			w.name, s.usable, blocks, b.cfg.Budget, expected, s.needed)})
 	}
 }
 
@@ -200,6 +235,9 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 		if b.failures[label] >= givenUp {
 			b.done++
 			continue
+		}
+		if err := b.calm(ctx, step, r.workload); err != nil {
+			return runs, err
 		}
 		if b.cfg.Budget > 0 && time.Since(b.began)+b.pace()*time.Duration(len(r.steps)-len(runs)) > b.cfg.Budget {
 			return runs, errBudget

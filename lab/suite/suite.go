@@ -70,7 +70,7 @@ type Step struct {
 	Total    int           // runs planned
 	Left     time.Duration // estimate of the remaining time
 	Run      *results.Run  // the run that has just ended; nil if none has
-	Note     string        // of phase plan: a sentence about the time
+	Note     string        // of phase plan: a sentence about the time; of phase run: what it waits for
 	Err      error         // why the subject is excluded, or does not serve the workload
 }
 
@@ -89,7 +89,8 @@ type bench struct {
 	file       *results.File
 	failures   map[string]int  // consecutive failed runs, by subject
 	foreseen   map[string]bool // workloads of which was said that the budget ends too early
-	began      time.Time       // start of the first block
+	lookout    lookout
+	began      time.Time // start of the first block
 	done       int
 	total      int
 }

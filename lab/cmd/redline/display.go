@@ -35,6 +35,8 @@ func (d *display) show(s suite.Step) {
 		d.status(s.Phase, s.Subject, s.Done, s.Total)
 	case s.Phase == "ceiling":
 		d.status("maximum rate of "+s.Subject, s.Workload, s.Done, s.Total)
+	case s.Run == nil && s.Note != "":
+		d.status(fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload), s.Note, s.Done, s.Total)
 	case s.Run == nil:
 		d.status(fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload), s.Subject+"  "+left(s.Left), s.Done, s.Total)
 	case s.Run.Failed != "":
