@@ -73,8 +73,11 @@ func ceilingText(c *results.Ceiling) string {
 	if c.Bound {
 		text += ", bound by the generator"
 	}
+	if len(results.Disturbed(c.Gates)) > 0 {
+		text += ", on a disturbed machine"
+	}
 	for _, g := range c.Gates {
-		if !g.Passed && (!c.Bound || g.Name != "generator") {
+		if !g.Passed && !g.Disturbance && (!c.Bound || g.Name != "generator") {
 			text += fmt.Sprintf("; gate %s failed: %s", Line(g.Name), Line(g.Text))
 		}
 	}

@@ -160,6 +160,13 @@ func TestForesee(t *testing.T) {
 	if len(*said) != 1 || (*said)[0] != want {
 		t.Errorf("said %q, want %q", *said, want)
 	}
+	f = measured(t, 1, func(r *results.Run) { r.Gates = []results.Gate{failing("foreign CPU", true)} })
+	f.Workloads[0].Arrivals, f.Workloads[0].Lead = "Poisson", results.MetricCPU
+	b, said = progressOf(t, f, Config{Budget: time.Hour})
+	b.began = time.Now().Add(-30 * time.Minute)
+	if b.foresee(9); len(*said) != 1 || !strings.HasSuffix((*said)[0], "7 are needed: pairs that were measured beside other processes make up for the rest, with wider intervals") {
+		t.Errorf("beside others: said %q", *said)
+	}
 	f = measured(t, 1, func(*results.Run) {})
 	b, said = progressOf(t, f, Config{Budget: time.Minute})
 	b.began = time.Now().Add(-2 * time.Minute)

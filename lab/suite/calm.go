@@ -97,10 +97,13 @@ func (b *bench) calm(ctx context.Context, s Step, w *workload) error {
 	if !b.delicate(w) {
 		return nil
 	}
-	return b.lookout.wait(ctx, func(busy float64) {
-		s.Note = fmt.Sprintf("waiting for other processes: %.0f %% of the CPUs", 100*busy)
-		b.tell(s)
-	})
+	return b.lookout.wait(ctx, func(busy float64) { b.waiting(s, busy) })
+}
+
+// waiting says that a step waits.
+func (b *bench) waiting(s Step, busy float64) {
+	s.Note = fmt.Sprintf("waiting for other processes: %.0f %% of the CPUs", 100*busy)
+	b.tell(s)
 }
 
 // noteWaits records how long runs were delayed.

@@ -43,7 +43,7 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 		}
 	}
 	for _, p := range all {
-		p.borrow(g.needed())
+		p.borrow(min(g.needed(), f.Config.Blocks))
 	}
 	if m.name == results.MetricCPU && w.Arrivals == "" && w.Published == "" {
 		g.slope = correct(all)

@@ -152,6 +152,7 @@ type standing struct {
 	usable, needed int      // undisturbed pairs of each subject that is still in
 	lacks          []string // subjects that lack pairs because the machine was disturbed: only for them more blocks can help
 	enough         bool     // with pairs that were measured beside other processes no subject lacks any
+	beside         bool     // there are such pairs
 }
 
 // standing returns how far the main metric of a workload is.
@@ -171,6 +172,7 @@ func (b *bench) standing(w *workload) standing {
 			continue
 		}
 		out.usable, out.enough = min(out.usable, p.undisturbed()), out.enough && len(p.logs) >= out.needed
+		out.beside = out.beside || len(p.busy) > 0
 		if p.undisturbed() < out.needed && p.disturbed() > 0 {
 			out.lacks = append(out.lacks, p.name)
 		}
@@ -211,8 +213,12 @@ func (b *bench) foresee(blocks int) {
 			continue
 		}
 		b.foreseen[w.name] = true
-		b.tell(Step{Phase: "plan", Note: fmt.Sprintf("%s: %d of the pairs of %d blocks are undisturbed; the budget of %v will probably end with about %d, and %d are needed",
-			w.name, s.usable, blocks, b.cfg.Budget, expected, s.needed)})
+		text := fmt.Sprintf("%s: %d of the pairs of %d blocks are undisturbed; the budget of %v will probably end with about %d, and %d are needed",
+			w.name, s.usable, blocks, b.cfg.Budget, expected, s.needed)
+		if s.beside {
+			text += ": pairs that were measured beside other processes make up for the rest, with wider intervals"
+		}
+		b.tell(Step{Phase: "plan", Note: text})
 	}
 }
 

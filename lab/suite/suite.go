@@ -70,7 +70,7 @@ type Step struct {
 	Total    int           // runs planned
 	Left     time.Duration // estimate of the remaining time
 	Run      *results.Run  // the run that has just ended; nil if none has
-	Note     string        // of phase plan: a sentence about the time; of phase run: what it waits for
+	Note     string        // of phase plan: a sentence about the time; of phases ceiling and run: what it waits for
 	Err      error         // why the subject is excluded, or does not serve the workload
 }
 
