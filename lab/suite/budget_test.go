@@ -15,7 +15,7 @@ func progressOf(t *testing.T, f *results.File, cfg Config) (b *bench, said *[]st
 	all, said := workloads(), new([]string)
 	cfg.Blocks = f.Config.Blocks
 	return &bench{
-		cfg: cfg, file: f, loads: []*workload{&all[0]}, foreseen: map[string]bool{},
+		cfg: cfg, file: f, loads: []*workload{&all[0]}, foreseen: map[string]bool{}, dropped: map[string]bool{},
 		tell: func(s Step) { *said = append(*said, s.Note) },
 	}, said
 }
@@ -141,6 +141,55 @@ func TestBlocksForThoseThatLackPairs(t *testing.T) {
 	}
 	if b.total != 2 {
 		t.Errorf("%d more runs are planned, want 2", b.total)
+	}
+}
+
+// TestAffordable spends a budget that is too short for all workloads on those that it is enough for.
+func TestAffordable(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoilt string        // workload whose first blocks other processes spoil
+		rest   time.Duration // of the budget
+		want   string
+		notes  int
+	}{
+		"enough for all":  {"at25", time.Hour, "at25 plaintext", 0},
+		"for plaintext":   {"at25", 5 * time.Minute, "plaintext", 1},
+		"for at25":        {"plaintext", 5 * time.Minute, "at25", 1},
+		"for none at all": {"at25", time.Minute, "at25 plaintext", 0},
+	} {
+		f := measured(t, 1, func(*results.Run) {})
+		var runs []results.Run
+		for _, w := range []string{"plaintext", "at25"} {
+			for _, r := range f.Runs {
+				if r.Block > 4 {
+					continue
+				}
+				if r.Workload = w; w == c.spoilt && r.Block != 4 {
+					r.Gates = []results.Gate{failing("steady", false)}
+				}
+				runs = append(runs, r)
+			}
+		}
+		f.Runs, f.Workloads = runs, append(f.Workloads, results.Workload{Name: "at25", Lead: results.MetricCPU, Arrivals: "Poisson"})
+		b, _ := progressOf(t, f, Config{})
+		b.loads = append(b.loads, findWorkload("at25"))
+		for _, s := range f.Subjects {
+			name, _, _ := strings.Cut(s.Name, "@")
+			b.subjects = append(b.subjects, &Subject{Name: name, role: s.Role, Workloads: []string{"plaintext", "at"}})
+		}
+		// 32 of 72 runs are done, each of which took 15 s: three more blocks of the undisturbed one take 3 minutes.
+		b.done, b.total, b.began = 32, 72, time.Now().Add(-8*time.Minute)
+		b.cfg.Budget = 8*time.Minute + c.rest
+		for range 2 {
+			var names []string
+			for _, w := range b.wanting(4) {
+				names = append(names, w.workload.name)
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != c.want || len(f.Notes) != c.notes {
+				t.Errorf("%s: %s, want %s; notes %q", name, got, c.want, f.Notes)
+			}
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -123,7 +125,7 @@ func (b *bench) served(w *workload) (n int) {
 func (b *bench) wanting(blocks int) []want {
 	var wants []want
 	if blocks < b.cfg.Blocks {
-		for _, w := range b.loads {
+		for _, w := range b.affordable(blocks) {
 			wants = append(wants, want{workload: w})
 		}
 		return wants
@@ -133,7 +135,7 @@ func (b *bench) wanting(blocks int) []want {
 	}
 	for _, w := range b.loads {
 		s := b.standing(w)
-		if len(s.lacks) == 0 || s.enough && s.usable < s.needed/hopeless {
+		if len(s.lacks) == 0 || s.filled >= s.needed && s.usable < s.needed/hopeless {
 			continue
 		}
 		one := want{w, s.lacks}
@@ -147,12 +149,48 @@ func (b *bench) wanting(blocks int) []want {
 	return wants
 }
 
+// affordable returns the workloads that a block after so many is for. If the budget does not last for
+// all, they are those that need the fewest runs to have enough pairs, as many as it lasts for: rather
+// some workloads with a verdict than none. If it lasts for none, there are all.
+func (b *bench) affordable(blocks int) []*workload {
+	rest := b.cfg.Budget - time.Since(b.began)
+	if b.cfg.Budget == 0 || blocks < 2 || b.left() <= rest {
+		return b.loads
+	}
+	costs := map[*workload]time.Duration{} // of those that can be completed
+	for _, w := range b.loads {
+		if s := b.standing(w); s.filled > 0 && s.filled < s.needed {
+			more := (blocks*(s.needed-s.filled) + s.filled - 1) / s.filled
+			costs[w] = b.pace() * time.Duration(more*b.served(w))
+		}
+	}
+	var loads []*workload
+	for _, w := range slices.SortedFunc(maps.Keys(costs), func(x, y *workload) int { return cmp.Or(cmp.Compare(costs[x], costs[y]), cmp.Compare(x.name, y.name)) }) {
+		if costs[w] > rest {
+			break
+		}
+		loads, rest = append(loads, w), rest-costs[w]
+	}
+	if len(loads) == 0 {
+		return b.loads
+	}
+	for _, w := range b.loads {
+		if !slices.Contains(loads, w) {
+			b.total -= b.served(w)
+			if !b.dropped[w.name] {
+				b.dropped[w.name] = true
+				b.note(fmt.Sprintf("%s has no block after %d: the rest of the budget is for workloads that it is enough for", w.name, blocks))
+			}
+		}
+	}
+	return loads
+}
+
 // A standing is how far the main metric of a workload is.
 type standing struct {
 	usable, needed int      // undisturbed pairs of each subject that is still in
 	lacks          []string // subjects that lack pairs because the machine was disturbed: only for them more blocks can help
-	enough         bool     // with pairs that were measured beside other processes no subject lacks any
-	beside         bool     // there are such pairs
+	filled         int      // usable, and those that were measured beside other processes
 }
 
 // standing returns how far the main metric of a workload is.
@@ -163,7 +201,8 @@ func (b *bench) standing(w *workload) standing {
 	if err != nil || g.twin == nil {
 		return standing{} // conclude reports the error
 	}
-	out := standing{usable: g.twin.undisturbed(), needed: min(g.needed(), b.cfg.Blocks), enough: true}
+	out := standing{usable: g.twin.undisturbed(), needed: min(g.needed(), b.cfg.Blocks)}
+	out.filled = out.usable + len(g.twin.busy)
 	if b.out(g.twin) || b.failures[b.file.Config.Baseline] >= givenUp {
 		return out
 	}
@@ -171,8 +210,7 @@ func (b *bench) standing(w *workload) standing {
 		if b.out(p) {
 			continue
 		}
-		out.usable, out.enough = min(out.usable, p.undisturbed()), out.enough && len(p.logs) >= out.needed
-		out.beside = out.beside || len(p.busy) > 0
+		out.usable, out.filled = min(out.usable, p.undisturbed()), min(out.filled, p.undisturbed()+len(p.busy))
 		if p.undisturbed() < out.needed && p.disturbed() > 0 {
 			out.lacks = append(out.lacks, p.name)
 		}
@@ -215,7 +253,7 @@ func (b *bench) foresee(blocks int) {
 		b.foreseen[w.name] = true
 		text := fmt.Sprintf("%s: %d of the pairs of %d blocks are undisturbed; the budget of %v will probably end with about %d, and %d are needed",
 			w.name, s.usable, blocks, b.cfg.Budget, expected, s.needed)
-		if s.beside {
+		if s.filled > s.usable {
 			text += ": pairs that were measured beside other processes make up for the rest, with wider intervals"
 		}
 		b.tell(Step{Phase: "plan", Note: text})

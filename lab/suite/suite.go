@@ -89,6 +89,7 @@ type bench struct {
 	file       *results.File
 	failures   map[string]int  // consecutive failed runs, by subject
 	foreseen   map[string]bool // workloads of which was said that the budget ends too early
+	dropped    map[string]bool // workloads that have no more blocks, so that others have
 	lookout    lookout
 	began      time.Time // start of the first block
 	done       int
@@ -105,7 +106,7 @@ const givenUp = 2
 func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell Progress) (_ *results.File, err error) {
 	b := &bench{
 		cfg: cfg, guard: g, tell: tell,
-		answers: map[answerKey][]byte{}, failures: map[string]int{}, foreseen: map[string]bool{},
+		answers: map[answerKey][]byte{}, failures: map[string]int{}, foreseen: map[string]bool{}, dropped: map[string]bool{},
 	}
 	if err := b.resolve(c); err != nil {
 		return nil, err
