@@ -136,6 +136,18 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
+// TestUnknownNoise has no figure for the noise of a metric in which the baseline has too few pairs with itself.
+func TestUnknownNoise(t *testing.T) {
+	f := sample.File()
+	i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool {
+		return c.Workload == f.Workloads[0].Name && c.Subject == "net-http@twin" && c.Metric == results.MetricRate
+	})
+	f.Comparisons[i].Verdict = results.TooDisturbed
+	if got, want := noiseFloors(f)[0], "plaintext CPU 2.1 %, p99 2.1 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestResultBeforeWhatIsMissing has the results before the workloads without a verdict.
 func TestResultBeforeWhatIsMissing(t *testing.T) {
 	f := sample.File()

@@ -148,7 +148,7 @@ func noiseFloors(f *results.File) []string {
 			i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool {
 				return c.Workload == w.Name && c.Metric == m.Metric && c.Floor > 0
 			})
-			if i >= 0 {
+			if i >= 0 && noiseKnown(f, w.Name, m.Metric) {
 				parts = append(parts, m.Name+" "+Percent(noise(&f.Comparisons[i])))
 			}
 		}
@@ -160,6 +160,16 @@ func noiseFloors(f *results.File) []string {
 		return []string{"not measured"}
 	}
 	return out
+}
+
+// noiseKnown reports whether the baseline and its twin have enough pairs in a metric.
+func noiseKnown(f *results.File, load string, m results.Metric) bool {
+	for _, s := range f.Subjects {
+		if c := comparisonOf(f, load, s.Name, m); s.Role == roleTwin && c != nil && (c.Verdict == results.TooDisturbed || c.Verdict == results.NoVerdict) {
+			return false
+		}
+	}
+	return true
 }
 
 // reasons lists why comparisons have no verdict, and shortfalls; and explains the mark of disturbed

@@ -107,6 +107,7 @@ func (g *family) twinRow(row results.Comparison, aa stats.AA, seed uint64) resul
 	row.Verdict, row.Needed = results.Equivalent, leastRuns
 	switch {
 	case len(g.twin.logs) < leastRuns:
+		row.Verdict, row.Reason = results.NoVerdict, fmt.Sprintf("%d blocks: %d are needed to know the noise", len(g.twin.logs), leastRuns)
 		g.twin.spoil(&row, leastRuns, seed)
 	case !aa.Agrees && aa.Spread > stats.MinFloor:
 		row.Verdict = results.Inconclusive
