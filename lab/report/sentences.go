@@ -173,9 +173,12 @@ func disturbances(f *results.File) string {
 		default:
 			what = "the gate " + Line(c.gate) + " failed"
 		}
-		text := fmt.Sprintf("%s in %d of %d runs: %s of those are left out", what, c.runs, counted, figures(c.spoils))
-		if !slices.Contains(c.spoils, results.FigureCPU) {
-			text += ", CPU per request is not touched by it"
+		text := fmt.Sprintf("%s in %d of %d runs, whose %s are left out", what, c.runs, counted, figures(c.spoils))
+		switch {
+		case !slices.Contains(c.spoils, results.FigureCPU):
+			text += ": CPU per request is not touched by it"
+		case c.gate == "foreign CPU":
+			text += ", CPU only in open loops"
 		}
 		out = append(out, text)
 	}

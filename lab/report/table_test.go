@@ -104,11 +104,11 @@ func TestDisturbances(t *testing.T) {
 		want string
 	}{
 		{[]results.Run{run(), run(results.Gate{Name: "errors"})}, ""},
-		{[]results.Run{run(steal(0.04)), run(), run(steal(0.091))}, "The hypervisor took 4 to 9\u00a0% of the CPUs in 2 of 3 runs: rates and latencies of those are left out, CPU per request is not touched by it."},
+		{[]results.Run{run(steal(0.04)), run(), run(steal(0.091))}, "The hypervisor took 4 to 9\u00a0% of the CPUs in 2 of 3 runs, whose rates and latencies are left out: CPU per request is not touched by it."},
 		{
 			[]results.Run{run(foreign, steal(0.04)), run(foreign)},
-			"Other processes took 30\u00a0% of the CPUs in 2 of 2 runs: latencies and CPU of those are left out; " +
-				"the hypervisor took 4\u00a0% of the CPUs in 1 of 2 runs: rates and latencies of those are left out, CPU per request is not touched by it.",
+			"Other processes took 30\u00a0% of the CPUs in 2 of 2 runs, whose latencies and CPU are left out, CPU only in open loops; " +
+				"the hypervisor took 4\u00a0% of the CPUs in 1 of 2 runs, whose rates and latencies are left out: CPU per request is not touched by it.",
 		},
 	} {
 		if got := disturbances(&results.File{Runs: c.runs}); got != c.want {
@@ -125,7 +125,7 @@ func TestDisturbances(t *testing.T) {
 			{Workload: "plaintext", Metric: results.MetricP99, Widened: 0.5},
 		},
 	}
-	want := "Other processes took 30\u00a0% of the CPUs in 1 of 2 runs: latencies and CPU of those are left out; " +
+	want := "Other processes took 30\u00a0% of the CPUs in 1 of 2 runs, whose latencies and CPU are left out, CPU only in open loops; " +
 		"at25 was compared beside them nevertheless, with intervals up to 16\u00a0% wider."
 	if got := disturbances(f); got != want {
 		t.Errorf("%q\nwant %q: a generator is late because of the others", got, want)
