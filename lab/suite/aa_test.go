@@ -41,9 +41,18 @@ func TestAA(t *testing.T) {
 		t.Fatal(err)
 	}
 	var jobs []*aaJob
-	for _, load := range []string{"plaintext", "pipeline16", "at25"} {
-		jobs = append(jobs, quietly(t, load))
-	}
+	t.Run("plan", func(t *testing.T) {
+		for _, load := range []string{"plaintext", "pipeline16", "at25"} {
+			f, _ := measureGood(t, load, 3)
+			jobs = append(jobs, &aaJob{load: load, open: f.Workloads[0].Arrivals != "", cost: f.Cells[0].Metrics[results.MetricCPU].Value})
+		}
+		cfg := configOf(t, "good")
+		disturb(t, cfg.Executable, *aaDisturb, cfg.cpus())
+		for _, j := range jobs {
+			_, run := measureGood(t, j.load, 4)
+			j.block = aaSubjects * run
+		}
+	})
 	aaPlan(jobs, *aaTime)
 	for _, j := range jobs {
 		t.Logf("%s: a block takes %v, %d are needed: %v", j.load, j.block.Round(time.Millisecond), j.needed(), j.words())
@@ -116,18 +125,26 @@ func aaCatalogue(t *testing.T, names ...string) *Catalogue {
 	return c
 }
 
-// quietly measures what a request costs, and how long a block takes, without a disturbance.
-func quietly(t *testing.T, load string) *aaJob {
+func aaBench(t *testing.T, cfg Config, c *Catalogue) *results.File {
 	t.Helper()
-	cfg := aaConfig(t, load, "good")
-	cfg.Blocks = 3
-	f, err := compareNow(t, t.Context(), cfg, aaCatalogue(t), nil)
+	g, err := guard.Start(cfg.Executable)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := f.Runs[0].Started
-	each := f.Ended.Sub(first) / time.Duration(len(f.Runs))
-	return &aaJob{load: load, open: f.Workloads[0].Arrivals != "", cost: f.Cells[0].Metrics[results.MetricCPU].Value, block: aaSubjects * each}
+	f, err := Bench(t.Context(), cfg, c, g, func(Step) {})
+	if err := errors.Join(err, g.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// measureGood measures one server and its twin. It returns how long a run takes as well.
+func measureGood(t *testing.T, load string, blocks int) (*results.File, time.Duration) {
+	t.Helper()
+	cfg := aaConfig(t, load, "good")
+	cfg.Blocks = blocks
+	f := aaBench(t, cfg, aaCatalogue(t))
+	return f, f.Ended.Sub(f.Runs[0].Started) / time.Duration(len(f.Runs))
 }
 
 // measure measures a workload under the disturbance, and judges comparisons that are drawn from it.
@@ -138,14 +155,7 @@ func (j *aaJob) measure(t *testing.T) {
 	cfg := aaConfig(t, j.load, append(equal, dear)...)
 	cfg.Blocks, cfg.Budget, cfg.fixed = 1000, j.share, true
 	disturb(t, cfg.Executable, *aaDisturb, cfg.cpus())
-	g, err := guard.Start(cfg.Executable)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Bench(t.Context(), cfg, aaCatalogue(t, "same1", "same2", dear), g, func(Step) {})
-	if err := errors.Join(err, g.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := aaBench(t, cfg, aaCatalogue(t, "same1", "same2", dear))
 	for _, c := range f.Comparisons {
 		if c.Metric == f.Workloads[0].LeadMetric() {
 			t.Logf("all blocks, %s: %.3f (%.3f to %.3f), noise %.1f %%, %s, %d of %d pairs usable, %d of them beside others", c.Subject, c.Ratio.Value, c.Ratio.Low, c.Ratio.High, 100*c.Noise, c.Verdict, c.Usable, c.Usable+c.Disturbed+c.Invalid, c.Busy)
