@@ -12,42 +12,52 @@ import (
 )
 
 const (
-	lookTime  = 100 * time.Millisecond
-	mostWait  = 10 * time.Second // for one run
-	waitShare = 8                // an eighth of the time may be waited in any case
-	calmLimit = 0.15             // of the CPUs: the limit of a run, and two ticks of two CPUs
+	lookTime      = 100 * time.Millisecond
+	mostWait      = 10 * time.Second // for one run
+	mostFruitless = 3                // runs
+	waitShare     = 8                // an eighth of the time may be waited in any case
+	calmLimit     = 0.15             // of the CPUs: the limit of a run, and two ticks of two CPUs
 )
 
 // A lookout delays runs while other processes use the CPUs. It looks at the machine before a run, and
 // never at what the run shows: that keeps the figures unbiased.
 type lookout struct {
-	busy   func(context.Context) (float64, error) // share of the CPUs that is in use, over lookTime
-	left   time.Duration                          // that may still be waited
-	waited time.Duration
-	vain   bool // the last wait did not help, and no look since then found the machine calm
+	busy      func(context.Context) (float64, error) // share of the CPUs that is in use, over lookTime
+	left      time.Duration                          // that may still be waited
+	waited    time.Duration
+	delayed   bool // the run that comes next had to wait
+	fruitless int  // runs in a row that waited, and met other processes nevertheless
 }
 
-// wait returns when the machine is calm, or when there is no use in waiting any longer: others that use
-// the CPUs all the time are waited for once. say is called if it has to wait.
+// wait returns when the machine is calm, or when there is no use in waiting any longer. say is called if
+// it has to wait.
 func (l *lookout) wait(ctx context.Context, say func(busy float64)) error {
-	for took := time.Duration(0); ; took += lookTime {
+	l.delayed = false
+	for took := time.Duration(0); l.fruitless < mostFruitless; took += lookTime {
 		busy, err := l.busy(ctx)
 		if err != nil {
 			return err
 		}
-		switch {
-		case busy <= calmLimit:
-			l.vain = false
+		if busy <= calmLimit || took >= mostWait || l.left < lookTime {
 			return nil
-		case l.vain || l.left < lookTime:
-			return nil
-		case took >= mostWait:
-			l.vain = true
-			return nil
-		case took == 0:
+		}
+		if !l.delayed {
+			l.delayed = true
 			say(busy)
 		}
 		l.left, l.waited = l.left-lookTime, l.waited+lookTime
+	}
+	return nil
+}
+
+// learn notes whether a run met other processes: those that are there all the time, or come and go too
+// quickly, are not waited for again until a run meets none.
+func (l *lookout) learn(met bool) {
+	switch {
+	case !met:
+		l.fruitless = 0
+	case l.delayed:
+		l.fruitless++
 	}
 }
 

@@ -9,10 +9,12 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// TestLookout waits for other processes as long as that helps.
+// TestLookout waits for other processes as long as that helps. A run takes ten looks.
 func TestLookout(t *testing.T) {
+	const run = 10
 	always := func(int) float64 { return 0.3 }
-	bursts := func(look int) float64 { return map[bool]float64{true: 1, false: 0.02}[look%100 < 30] } // 3 s of each 10 s
+	bursts := func(look int) float64 { return map[bool]float64{true: 1}[look%100 < 30] } // 3 s of each 10 s
+	short := func(look int) float64 { return map[bool]float64{true: 1}[look%5 < 2] }     // 0.2 s of each 0.5 s
 	for name, c := range map[string]struct {
 		busy   func(look int) float64
 		runs   int // one after the other
@@ -20,24 +22,31 @@ func TestLookout(t *testing.T) {
 		waited time.Duration
 		said   int
 	}{
-		"calm":                       {func(int) float64 { return 0.1 }, 5, time.Minute, 0, 0},
-		"a burst":                    {bursts, 1, time.Minute, 3 * time.Second, 1},
-		"after the burst":            {bursts, 20, time.Minute, 3 * time.Second, 1},
-		"two bursts":                 {bursts, 80, time.Minute, 6 * time.Second, 2},
-		"patience ends":              {bursts, 80, 4 * time.Second, 4 * time.Second, 2},
-		"no patience":                {bursts, 20, 0, 0, 0},
-		"all the time":               {always, 5, time.Minute, mostWait, 1},
-		"all the time, but one look": {func(look int) float64 { return map[bool]float64{true: 0, false: 1}[look == 103] }, 6, time.Minute, 2 * mostWait, 2},
+		"calm":              {func(int) float64 { return 0.1 }, 5, time.Minute, 0, 0},
+		"a burst":           {bursts, 1, time.Minute, 3 * time.Second, 1},
+		"after the burst":   {bursts, 6, time.Minute, 3 * time.Second, 1},
+		"ten bursts":        {bursts, 70, time.Minute, 23700 * time.Millisecond, 10},
+		"patience ends":     {bursts, 70, 4 * time.Second, 4 * time.Second, 2},
+		"no patience":       {bursts, 20, 0, 0, 0},
+		"all the time":      {always, 50, time.Minute, mostFruitless * mostWait, mostFruitless},
+		"calm is too short": {short, 50, time.Minute, 600 * time.Millisecond, mostFruitless},
+		"calm again":        {func(look int) float64 { return map[bool]float64{true: 1}[look < 1000 || look%100 < 30] }, 130, time.Minute, 48200 * time.Millisecond, 11},
 	} {
-		looks, said := 0, 0
+		look, said := 0, 0
 		l := lookout{left: c.left, busy: func(context.Context) (float64, error) {
-			looks++
-			return c.busy(looks - 1), nil
+			look++
+			return c.busy(look - 1), nil
 		}}
 		for range c.runs {
 			if err := l.wait(t.Context(), func(float64) { said++ }); err != nil {
 				t.Fatal(err)
 			}
+			met := false
+			for range run {
+				met = met || c.busy(look) > 0.1
+				look++
+			}
+			l.learn(met)
 		}
 		if l.waited != c.waited || said != c.said || l.left != c.left-c.waited {
 			t.Errorf("%s: waited %v, said %d times, %v left; want %v and %d", name, l.waited, said, l.left, c.waited, c.said)

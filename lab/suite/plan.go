@@ -291,6 +291,7 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 		if err != nil {
 			return runs, err
 		}
+		b.lookout.learn(slices.ContainsFunc(run.Gates, func(g results.Gate) bool { return g.Name == foreignGate && !g.Passed }))
 		runs = append(runs, run)
 		b.done++
 		if run.Failed == "" {
