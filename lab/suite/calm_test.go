@@ -95,6 +95,15 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// TestPaceWithoutWaits expects the runs to come to take as long as those so far, but not to wait as long.
+func TestPaceWithoutWaits(t *testing.T) {
+	b := &bench{began: time.Now().Add(-2 * time.Hour), done: 10}
+	b.lookout.waited = 110 * time.Minute
+	if got := b.pace(); got < time.Minute || got > 2*time.Minute {
+		t.Errorf("%v, want a minute", got)
+	}
+}
+
 // TestWaitsAreNoted records what waiting took.
 func TestWaitsAreNoted(t *testing.T) {
 	b := &bench{file: &results.File{}, tell: func(Step) {}}

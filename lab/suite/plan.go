@@ -305,12 +305,12 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 	return runs, nil
 }
 
-// pace returns how long a run takes.
+// pace returns how long a run takes, without what it waited for other processes.
 func (b *bench) pace() time.Duration {
 	if b.done == 0 {
 		return b.cfg.Warmup + b.cfg.Window + startTime
 	}
-	return time.Since(b.began) / time.Duration(b.done)
+	return (time.Since(b.began) - b.lookout.waited) / time.Duration(b.done)
 }
 
 // left estimates the time for the rest of the plan.
