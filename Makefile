@@ -68,8 +68,8 @@ help: ## list the targets
 bench: redline ## compare the servers side by side, quickly; report in results/latest
 	@$(BIN)/redline bench $(BENCHFLAGS)
 
-aa: ## measure false verdicts and power on a machine that is disturbed on purpose, for AATIME (10m)
-	@go test -v -count=1 -vet=off -timeout $(PATIENCE) -run '^TestAA$$' ./lab/suite -aa $(AATIME)
+aa: ## measure false verdicts and power on a machine that is disturbed on purpose, for AATIME (10m) in the pattern AADISTURB (250ms/580ms)
+	@go test -v -count=1 -vet=off -timeout $(PATIENCE) -run '^TestAA$$' ./lab/suite -aa $(AATIME) -aadisturb $(AADISTURB)
 
 redline: ## build the lab's command as .bin/redline
 	@go build -o $(BIN)/redline ./lab/cmd/redline

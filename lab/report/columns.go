@@ -40,6 +40,9 @@ func byCPU(w results.Workload) lead {
 	}
 }
 
+// figureOf has the figures of main metrics that gates may spoil.
+var figureOf = map[results.Metric]results.Figure{results.MetricCPU: results.FigureCPU, results.MetricP99: results.FigureLatency}
+
 // print returns an estimate and its interval as text.
 func (l *lead) print(e results.Estimate, gap string) (value, interval string) {
 	if e.Low != e.High {
@@ -130,7 +133,7 @@ func commonColumns(w results.Workload, narrow bool) []tableColumn {
 		}}
 	)
 	columns := []tableColumn{
-		{head: lead.head, lead: true, of: func(p fields) (string, string, bool) { return p.Lead, p.LeadInterval, false }},
+		{head: lead.head, lead: true, figure: figureOf[lead.metric], of: func(p fields) (string, string, bool) { return p.Lead, p.LeadInterval, false }},
 		{head: "×\nbaseline", lead: true, of: func(p fields) (string, string, bool) { return p.Ratio, p.RatioInterval, false }},
 		single("×\nlimit", func(p fields) string { return p.Limit }),
 		{head: "verdict\nby " + lead.name, word: true, of: func(p fields) (string, string, bool) { return p.Verdict, p.Noise, false }},

@@ -21,9 +21,10 @@ var (
 type page struct {
 	Frame     web.Frame
 	Title     string
-	Doubts    []notice // INVALID, UNDECIDED, FAILED or PARTIAL
+	Doubts    []notice // INVALID or PARTIAL
 	Headlines []link
 	Disturbed string
+	Gaps      []notice // UNDECIDED or FAILED
 	Notices   []notice // that put nothing in doubt
 	Gates     []notice
 	Floors    []string
@@ -95,7 +96,7 @@ func newPage(f *results.File) (*page, error) {
 	p := &page{
 		Frame:  frame,
 		Title:  fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
-		Doubts: doubts(f), Disturbed: disturbances(f), Notices: remarks(f), Gates: gateNotices(f.Runs),
+		Doubts: doubts(f), Disturbed: disturbances(f), Gaps: gaps(f), Notices: remarks(f), Gates: gateNotices(f.Runs),
 		Floors:   noiseFloors(f),
 		Facts:    facts(f),
 		Failures: failures(f),

@@ -109,6 +109,10 @@ type cause struct {
 	spoils    []results.Figure
 }
 
+// byMachine reports whether a gate is that of the hypervisor or of other processes. They make a
+// generator late and a rate unsteady, which is then no cause of its own.
+func byMachine(g results.Gate) bool { return g.Name == "steal" || g.Name == "foreign CPU" }
+
 // causes returns what disturbed the counted runs, the most frequent first.
 func causes(f *results.File) (list []cause, counted int) {
 	for _, r := range f.Runs {
@@ -116,8 +120,9 @@ func causes(f *results.File) (list []cause, counted int) {
 			continue
 		}
 		counted++
+		machine := slices.ContainsFunc(r.Gates, func(g results.Gate) bool { return !g.Passed && byMachine(g) })
 		for _, g := range r.Gates {
-			if g.Passed || len(g.Spoils) == 0 {
+			if g.Passed || len(g.Spoils) == 0 || machine && !byMachine(g) {
 				continue
 			}
 			i := slices.IndexFunc(list, func(c cause) bool { return c.gate == g.Name })
@@ -168,17 +173,37 @@ func disturbances(f *results.File) string {
 		default:
 			what = "the gate " + Line(c.gate) + " failed"
 		}
-		text := fmt.Sprintf("%s in %d of %d runs: %s of those are left out", what, c.runs, counted, figures(c.spoils))
-		if !slices.Contains(c.spoils, results.FigureCPU) {
-			text += ", CPU per request is not touched by it"
+		text := fmt.Sprintf("%s in %d of %d runs, whose %s are left out", what, c.runs, counted, figures(c.spoils))
+		switch {
+		case !slices.Contains(c.spoils, results.FigureCPU):
+			text += ": CPU per request is not touched by it"
+		case c.gate == "foreign CPU":
+			text += ", CPU only in open loops"
 		}
 		out = append(out, text)
 	}
 	if len(out) == 0 {
 		return ""
 	}
-	text := strings.Join(out, "; ") + "."
+	text := strings.Join(append(out, widened(f)...), "; ") + "."
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// widened says which workloads were compared beside other processes nevertheless, and how much wider
+// that makes their intervals.
+func widened(f *results.File) (out []string) {
+	for _, w := range f.Workloads {
+		most := 0.0
+		for _, c := range f.Comparisons {
+			if c.Workload == w.Name && c.Metric == w.LeadMetric() {
+				most = max(most, c.Widened)
+			}
+		}
+		if most > 0 {
+			out = append(out, fmt.Sprintf("%s was compared beside them nevertheless, with intervals up to %.0f\u00a0%% wider", Line(w.Name), math.Ceil(100*most)))
+		}
+	}
+	return out
 }
 
 // figures names the figures that a gate spoils.

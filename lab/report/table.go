@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -48,7 +49,7 @@ func Table(w io.Writer, f *results.File, format Format, s screen.Screen, gates b
 		t.notice(n)
 	}
 	t.summary(summary(f), disturbances(f))
-	for _, n := range remarks(f) {
+	for _, n := range slices.Concat(gaps(f), remarks(f)) {
 		t.notice(n)
 	}
 	if gates {

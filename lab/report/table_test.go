@@ -104,16 +104,66 @@ func TestDisturbances(t *testing.T) {
 		want string
 	}{
 		{[]results.Run{run(), run(results.Gate{Name: "errors"})}, ""},
-		{[]results.Run{run(steal(0.04)), run(), run(steal(0.091))}, "The hypervisor took 4 to 9\u00a0% of the CPUs in 2 of 3 runs: rates and latencies of those are left out, CPU per request is not touched by it."},
+		{[]results.Run{run(steal(0.04)), run(), run(steal(0.091))}, "The hypervisor took 4 to 9\u00a0% of the CPUs in 2 of 3 runs, whose rates and latencies are left out: CPU per request is not touched by it."},
 		{
 			[]results.Run{run(foreign, steal(0.04)), run(foreign)},
-			"Other processes took 30\u00a0% of the CPUs in 2 of 2 runs: latencies and CPU of those are left out; " +
-				"the hypervisor took 4\u00a0% of the CPUs in 1 of 2 runs: rates and latencies of those are left out, CPU per request is not touched by it.",
+			"Other processes took 30\u00a0% of the CPUs in 2 of 2 runs, whose latencies and CPU are left out, CPU only in open loops; " +
+				"the hypervisor took 4\u00a0% of the CPUs in 1 of 2 runs, whose rates and latencies are left out: CPU per request is not touched by it.",
 		},
 	} {
 		if got := disturbances(&results.File{Runs: c.runs}); got != c.want {
 			t.Errorf("%q\nwant %q", got, c.want)
 		}
+	}
+	late := results.Gate{Name: "pacing", Disturbance: true, Spoils: []results.Figure{results.FigureLatency}}
+	f := &results.File{
+		Runs:      []results.Run{run(foreign, late), run()},
+		Workloads: []results.Workload{{Name: "at25", Lead: results.MetricCPU}, {Name: "plaintext"}},
+		Comparisons: []results.Comparison{
+			{Workload: "at25", Metric: results.MetricCPU, Widened: 0.151},
+			{Workload: "at25", Metric: results.MetricCPU},
+			{Workload: "plaintext", Metric: results.MetricP99, Widened: 0.5},
+		},
+	}
+	want := "Other processes took 30\u00a0% of the CPUs in 1 of 2 runs, whose latencies and CPU are left out, CPU only in open loops; " +
+		"at25 was compared beside them nevertheless, with intervals up to 16\u00a0% wider."
+	if got := disturbances(f); got != want {
+		t.Errorf("%q\nwant %q: a generator is late because of the others", got, want)
+	}
+	f.Runs = append(f.Runs, run(late))
+	if got := disturbances(f); !strings.Contains(got, "the generator was late in 1 of 3 runs") {
+		t.Errorf("%q: one run was late without others", got)
+	}
+}
+
+// TestUnknownNoise has no figure for the noise of a metric in which the baseline has too few pairs with itself.
+func TestUnknownNoise(t *testing.T) {
+	f := sample.File()
+	i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool {
+		return c.Workload == f.Workloads[0].Name && c.Subject == "net-http@twin" && c.Metric == results.MetricRate
+	})
+	f.Comparisons[i].Verdict = results.TooDisturbed
+	if got, want := noiseFloors(f)[0], "plaintext CPU 2.1 %, p99 2.1 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestResultBeforeWhatIsMissing has the results before the workloads without a verdict.
+func TestResultBeforeWhatIsMissing(t *testing.T) {
+	f := sample.File()
+	f.Partial = ""
+	f.Gates = []results.Gate{{Name: "pairs", Disturbance: true, Text: "at25 has 3 of 9"}, {Name: "failed", Text: "2 runs failed"}}
+	text := render(t, f, Terminal)
+	at := -1
+	for _, part := range []string{"used the least CPU", "The hypervisor took", "UNDECIDED: at25 has 3 of 9", "FAILED: 2 runs", "A/A noise floor"} {
+		i := strings.Index(text, part)
+		if i <= at {
+			t.Errorf("%q is at %d, want it after %d", part, i, at)
+		}
+		at = i
+	}
+	if text[:len("Plaintext")] != "Plaintext" {
+		t.Errorf("begins with %q", text[:60])
 	}
 }
 

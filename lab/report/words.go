@@ -17,26 +17,39 @@ type notice struct {
 
 func (n notice) String() string { return n.Word + ": " + n.Text }
 
-// doubts returns the notices on the results as a whole, the most severe first.
+// doubts returns the notices that put the results in doubt, the most severe first: they precede them.
 func doubts(f *results.File) []notice {
 	var out []notice
 	for _, g := range f.Gates {
-		word := "INVALID"
-		switch {
-		case g.Passed:
-			continue
-		case g.Disturbance:
-			word = "UNDECIDED"
-		case g.Name == "failed":
-			word = "FAILED"
+		if !g.Passed && !g.Disturbance && g.Name != failedGate {
+			out = append(out, notice{"INVALID", gateText(g)})
 		}
-		out = append(out, notice{word, fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name))})
 	}
 	if f.Partial != "" {
 		out = append(out, notice{"PARTIAL", Line(f.Partial)})
 	}
 	return out
 }
+
+// failedGate is the name of the gate of runs without a measurement.
+const failedGate = "failed"
+
+// gaps returns the notices on what the results lack: they follow them.
+func gaps(f *results.File) []notice {
+	var out []notice
+	for _, g := range f.Gates {
+		switch {
+		case g.Passed:
+		case g.Disturbance:
+			out = append(out, notice{"UNDECIDED", gateText(g)})
+		case g.Name == failedGate:
+			out = append(out, notice{"FAILED", gateText(g)})
+		}
+	}
+	return out
+}
+
+func gateText(g results.Gate) string { return fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name)) }
 
 // remarks returns the notices that do not put the results in doubt.
 func remarks(f *results.File) []notice {
@@ -60,8 +73,11 @@ func ceilingText(c *results.Ceiling) string {
 	if c.Bound {
 		text += ", bound by the generator"
 	}
+	if len(results.Disturbed(c.Gates)) > 0 {
+		text += ", on a disturbed machine"
+	}
 	for _, g := range c.Gates {
-		if !g.Passed && (!c.Bound || g.Name != "generator") {
+		if !g.Passed && !g.Disturbance && (!c.Bound || g.Name != "generator") {
 			text += fmt.Sprintf("; gate %s failed: %s", Line(g.Name), Line(g.Text))
 		}
 	}
@@ -132,7 +148,7 @@ func noiseFloors(f *results.File) []string {
 			i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool {
 				return c.Workload == w.Name && c.Metric == m.Metric && c.Floor > 0
 			})
-			if i >= 0 {
+			if i >= 0 && noiseKnown(f, w.Name, m.Metric) {
 				parts = append(parts, m.Name+" "+Percent(noise(&f.Comparisons[i])))
 			}
 		}
@@ -146,6 +162,16 @@ func noiseFloors(f *results.File) []string {
 	return out
 }
 
+// noiseKnown reports whether the baseline and its twin have enough pairs in a metric.
+func noiseKnown(f *results.File, load string, m results.Metric) bool {
+	for _, s := range f.Subjects {
+		if c := comparisonOf(f, load, s.Name, m); s.Role == roleTwin && c != nil && (c.Verdict == results.TooDisturbed || c.Verdict == results.NoVerdict) {
+			return false
+		}
+	}
+	return true
+}
+
 // reasons lists why comparisons have no verdict, and shortfalls; and explains the mark of disturbed
 // figures.
 func reasons(w results.Workload, rows []row) []string {
@@ -154,7 +180,7 @@ func reasons(w results.Workload, rows []row) []string {
 	if slices.ContainsFunc(rows, func(r row) bool {
 		return slices.ContainsFunc(columns, func(c tableColumn) bool { return c.grey(r.print("")) })
 	}) {
-		out = append(out, mark+" disturbed: too few undisturbed runs, so this is of all; a latency is at most this, a rate at least")
+		out = append(out, mark+" disturbed: too few undisturbed runs, so this is of all; a latency is at most this, a rate or the CPU of an open loop at least")
 	}
 	for _, r := range rows {
 		if r.short != "" {

@@ -15,7 +15,8 @@ const (
 
 // Comparison compares one subject with the baseline in one metric. The unit of analysis is
 // the block: its pair of runs. A pair of which a gate spoils the metric is left out. Without enough
-// usable pairs there is no verdict, and Ratio is that of all pairs.
+// usable pairs there is no verdict, and Ratio is that of all pairs. Pairs of an open loop's CPU that
+// other processes spoilt may make up for missing ones, with a wider interval: Busy.
 type Comparison struct {
 	Workload string   `json:"workload"`
 	Subject  string   `json:"subject"`
@@ -29,10 +30,12 @@ type Comparison struct {
 	Verdict  Verdict  `json:"verdict"` // of the subject relative to the baseline
 	Reason   string   `json:"reason,omitempty"`
 
-	Margin    float64 `json:"margin,omitempty"` // of an equivalence, as a ratio minus one; files of earlier versions lack it, and the six below
+	Margin    float64 `json:"margin,omitempty"` // of an equivalence, as a ratio minus one; files of earlier versions lack it, and those below
 	Noise     float64 `json:"noise,omitempty"`  // how far the interval of the A/A comparison reaches, as a ratio minus one
 	Needed    int     `json:"needed_pairs"`     // for a verdict
 	Usable    int     `json:"usable_pairs"`
+	Busy      int     `json:"busy_pairs,omitempty"`      // of Usable, an open loop's: measured while other processes used the CPUs
+	Widened   float64 `json:"widened,omitempty"`         // how far that may have moved the ratio, as a ratio minus one: Ratio's interval includes it
 	Disturbed int     `json:"disturbed_pairs,omitempty"` // left out because the machine was disturbed
 	Invalid   int     `json:"invalid_pairs,omitempty"`   // left out for wrong or missing answers, or a late generator
 	StealCost float64 `json:"steal_cost,omitempty"`      // of CPU in a closed loop: the log ratio for each unit of stolen time, which was subtracted

@@ -58,6 +58,10 @@ func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 type Series struct {
 	Name      string
 	LogRatios []float64 // subject over baseline, one per block
+
+	// Bias is how far a systematic error may have moved the log ratios, in either direction.
+	// More blocks do not make it smaller: it widens the interval on both sides.
+	Bias float64
 }
 
 // Options are the parameters of [Family]. The zero value is ready to use.
@@ -134,6 +138,7 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: aa.Floor, Noise: aa.Spread, Margin: margin, P: 1}
 		if usable(s.LogRatios) && len(s.LogRatios) > 0 {
 			outcomes[i].Ratio, outcomes[i].P = estimate(s.LogRatios, o)
+			outcomes[i].Ratio = Widen(outcomes[i].Ratio, s.Bias)
 		}
 		ps[i] = outcomes[i].P
 	}
@@ -151,7 +156,8 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 			out.Reason = fmt.Sprintf("%d blocks: %d are needed to tell any of %d subjects from the baseline",
 				out.Blocks, needed, len(subjects))
 		default:
-			out.Verdict, out.Reason = judge(out, Equivalence(subjects[i].LogRatios, margin), o.HigherIsBetter)
+			equal := Equivalence(subjects[i].LogRatios, (1+margin)*math.Exp(-subjects[i].Bias)-1)
+			out.Verdict, out.Reason = judge(out, equal, o.HigherIsBetter)
 		}
 	}
 	return aa, outcomes
@@ -185,6 +191,13 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 // subject, without a verdict. logs must not be empty.
 func Ratio(logs []float64, seed uint64) results.Estimate {
 	ratio, _ := estimate(logs, Options{Seed: seed})
+	return ratio
+}
+
+// Widen returns a ratio whose interval includes a systematic error of its logarithm.
+func Widen(ratio results.Estimate, bias float64) results.Estimate {
+	ratio.Low *= math.Exp(-bias)
+	ratio.High *= math.Exp(bias)
 	return ratio
 }
 

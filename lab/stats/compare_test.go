@@ -117,9 +117,9 @@ func TestFamilyVerdicts(t *testing.T) {
 func TestFamilyFigures(t *testing.T) {
 	twin := around(1.04, 0, 9)
 	aa, got := Family(twin, []Series{
-		{"a", around(1.5, 0, 9)},
-		{"b", around(1, 0, 9)},
-		{"c", around(0.5, 0, 9)},
+		{Name: "a", LogRatios: around(1.5, 0, 9)},
+		{Name: "b", LogRatios: around(1, 0, 9)},
+		{Name: "c", LogRatios: around(0.5, 0, 9)},
 	}, Options{})
 	if aa.Blocks != 9 || !near(aa.Ratio.Value, 1.04, 1e-12) || !near(aa.Spread, 0.04, 1e-12) || aa.P != 2.0/512 || aa.Agrees {
 		t.Errorf("A/A: %+v", aa)
@@ -142,6 +142,35 @@ func TestFamilyFigures(t *testing.T) {
 	}
 }
 
+// TestFamilyBias has a systematic error, which more blocks do not make smaller: it widens the interval
+// of its subject alone, and that decides.
+func TestFamilyBias(t *testing.T) {
+	for _, c := range []struct {
+		ratio, bias float64
+		want        results.Verdict
+	}{
+		{1.1, 0, results.Slower},
+		{1.1, 0.05, results.Slower},
+		{1.1, 0.09, results.Inconclusive},
+		{1 / 1.5, 0.2, results.Faster},
+		{1, 0, results.Equivalent},
+		{1, 0.03, results.Equivalent},
+		{1, 0.06, results.Inconclusive},
+	} {
+		logs := around(c.ratio, 0.01, 40)
+		_, got := Family(around(1, 0.005, 40), []Series{{Name: "s", LogRatios: logs, Bias: c.bias}, {Name: "other", LogRatios: logs}}, Options{})
+		s, other := got[0].Ratio, got[1].Ratio
+		if got[0].Verdict != c.want || s.Value != other.Value || !near(s.High, other.High*math.Exp(c.bias), 1e-12) || !near(s.Low, other.Low*math.Exp(-c.bias), 1e-12) {
+			t.Errorf("%v with a bias of %v: %+v, want %s; without: %+v", c.ratio, c.bias, got[0], c.want, other)
+		}
+	}
+	// The whole interval is within the margin, but the test of equivalence is not sure of values that are near its edge.
+	logs := []float64{0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.001, 0.001, 0.001}
+	if p, q := Equivalence(logs, 0.05), Equivalence(logs, 1.05*math.Exp(-0.025)-1); p >= Alpha || q < Alpha {
+		t.Errorf("p is %v, and %v with a bias", p, q)
+	}
+}
+
 // rounded writes an outcome with figures of nine places.
 func rounded(o Outcome) string {
 	return fmt.Sprintf("%s %d %.9f %.9f %.9f %.9f %s %s", o.Name, o.Blocks, o.Ratio, o.P, o.PHolm, o.Floor, o.Verdict, o.Reason)
@@ -155,7 +184,7 @@ func TestFamilyNeedsP(t *testing.T) {
 	x[4] = -0.001
 	subjects := make([]Series, 7)
 	for i := range subjects {
-		subjects[i] = Series{fmt.Sprint(i), x}
+		subjects[i] = Series{Name: fmt.Sprint(i), LogRatios: x}
 	}
 	_, got := Family(around(1, 0.001, 9), subjects, Options{})
 	for _, o := range got {
@@ -189,9 +218,9 @@ func TestFamilyNoVerdict(t *testing.T) {
 		{"short twin", around(1, 0.01, 5), nine, 0, "5 blocks of the A/A comparison: 6 are needed"},
 		{"NaN in the twin", with(nine, math.NaN()), nine, 0, "of the A/A comparison is not a finite number"},
 	} {
-		subjects := []Series{{"s", c.subject}}
+		subjects := []Series{{Name: "s", LogRatios: c.subject}}
 		for range c.others {
-			subjects = append(subjects, Series{"other", nine})
+			subjects = append(subjects, Series{Name: "other", LogRatios: nine})
 		}
 		aa, got := Family(c.twin, subjects, Options{})
 		if got[0].Verdict != results.NoVerdict || !strings.Contains(got[0].Reason, c.reason) {
@@ -233,13 +262,13 @@ func FuzzFamily(f *testing.F) {
 			return x
 		}
 		o := Options{Resamples: 100, Seed: seed}
-		twin, subjects := draw(1), []Series{{"a", draw(ratio)}, {"b", draw(1.3)}, {"c", draw(1)}}
+		twin, subjects := draw(1), []Series{{Name: "a", LogRatios: draw(ratio)}, {Name: "b", LogRatios: draw(1.3)}, {Name: "c", LogRatios: draw(1)}}
 		_, want := Family(twin, subjects, o)
 
 		turned := map[results.Verdict]results.Verdict{results.Faster: results.Slower, results.Slower: results.Faster}
 		swapped := make([]Series, len(subjects))
 		for i, s := range subjects {
-			swapped[i] = Series{s.Name, scaled(s.LogRatios, -1)}
+			swapped[i] = Series{Name: s.Name, LogRatios: scaled(s.LogRatios, -1)}
 		}
 		_, got := Family(scaled(twin, -1), swapped, o)
 		for i := range got {

@@ -9,8 +9,12 @@ const DefaultMargin = 0.05
 // Equivalence returns the p-value of the hypothesis that a ratio differs from 1 by the margin or
 // more, from its log ratios: the larger one of two one-sided signed rank tests, that it is at
 // least 1+margin, and that it is at most 1/(1+margin) (Schuirmann 1987). It is small if the values
-// are within the margin, whatever their side of 1. It is a half without values.
+// are within the margin, whatever their side of 1. It is a half without values, and 1 for a margin
+// that is not above 0.
 func Equivalence(logs []float64, margin float64) float64 {
+	if margin <= 0 {
+		return 1
+	}
 	edge := math.Log1p(margin)
 	return max(below(logs, 1, edge), below(logs, -1, edge))
 }

@@ -32,4 +32,7 @@ func TestEquivalence(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+	if got := Equivalence(at(0, 0, 0, 0, 0, 0), 0); got != 1 {
+		t.Errorf("without a margin: %v", got)
+	}
 }

@@ -51,13 +51,25 @@ func (p plan) run(t *testing.T, rng *rand.Rand, seed uint64) (AA, []Outcome) {
 	twin := ratios(baselineTruth)
 	subjects := make([]Series, simulatedSubjects)
 	for i := range subjects {
-		subjects[i] = Series{fmt.Sprint(i), ratios(baselineTruth * p.effect)}
+		subjects[i] = Series{Name: fmt.Sprint(i), LogRatios: ratios(baselineTruth * p.effect)}
 	}
 	return Family(twin, subjects, Options{Resamples: simulatedResamples, Seed: seed})
 }
 
 // unitStudent3 is Student's t with 3 degrees of freedom, its variance made 1.
 func unitStudent3(r *rand.Rand) float64 { return student3(r) / math.Sqrt(3) }
+
+// strays has one run in 30 that is far away.
+func strays(r *rand.Rand) float64 {
+	v := r.NormFloat64()
+	if r.IntN(30) == 0 {
+		v += 6.7 * r.NormFloat64()
+	}
+	return v
+}
+
+// twoModes has runs of two kinds, as those of a server whose memory is laid out well or badly.
+func twoModes(r *rand.Rand) float64 { return 0.6*r.NormFloat64() + 2*float64(r.IntN(2)) - 1 }
 
 // Where there is no difference none must be found: of 1,000 families of seven
 // fewer than 2 % may hold even one false verdict.
@@ -68,6 +80,8 @@ func TestSimulatedNoDifference(t *testing.T) {
 		"heavy tails, 9 blocks":  {9, unitStudent3, 0, 1},
 		"heavy tails, 20 blocks": {20, unitStudent3, 0, 1},
 		"drift, 20 blocks":       {20, (*rand.Rand).NormFloat64, 0.2, 1},
+		"stray runs, 9 blocks":   {9, strays, 0, 1},
+		"two modes, 9 blocks":    {9, twoModes, 0, 1},
 	} {
 		rng := source(11)
 		wrong, agreeing := 0, 0

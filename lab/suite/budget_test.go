@@ -15,7 +15,7 @@ func progressOf(t *testing.T, f *results.File, cfg Config) (b *bench, said *[]st
 	all, said := workloads(), new([]string)
 	cfg.Blocks = f.Config.Blocks
 	return &bench{
-		cfg: cfg, file: f, loads: []*workload{&all[0]}, foreseen: map[string]bool{},
+		cfg: cfg, file: f, loads: []*workload{&all[0]}, foreseen: map[string]bool{}, dropped: map[string]bool{},
 		tell: func(s Step) { *said = append(*said, s.Note) },
 	}, said
 }
@@ -44,6 +44,17 @@ func TestBlocksAreAdded(t *testing.T) {
 		f.Workloads[0].Lead = results.MetricRate
 		return f
 	}
+	// busy is an open loop of whose blocks so many were measured beside other processes.
+	busy := func(blocks int) *results.File {
+		f := measured(t, 1, func(r *results.Run) {
+			if r.Block <= blocks {
+				r.Gates = []results.Gate{failing("foreign CPU", true)}
+			}
+		})
+		f.Workloads[0].Arrivals = "Poisson"
+		f.Workloads[0].Lead = results.MetricCPU
+		return f
+	}
 	rate, budget := string(results.MetricRate), Config{Budget: time.Minute}
 	for name, c := range map[string]struct {
 		file   *results.File
@@ -60,6 +71,8 @@ func TestBlocksAreAdded(t *testing.T) {
 		"wrong answers when disturbed":  {also("errors", 1), budget, 9, false},
 		"others lack pairs":             {also("errors", 4), budget, 9, true},
 		"the number of blocks is fixed": {spoil("steal", rate), Config{fixed: true}, 9, false},
+		"others spoil an open loop":     {busy(5), budget, 9, true},
+		"they do so all the time":       {busy(9), budget, 9, false},
 	} {
 		b, _ := progressOf(t, c.file, c.cfg)
 		if got := b.wanting(c.blocks); (len(got) > 0) != c.want {
@@ -100,6 +113,86 @@ func TestBlocksForThoseThatAreLeft(t *testing.T) {
 	}
 }
 
+// TestBlocksForThoseThatLackPairs adds blocks with the baseline and the subjects that lack pairs, and no
+// others.
+func TestBlocksForThoseThatLackPairs(t *testing.T) {
+	f := measured(t, 1, func(r *results.Run) {
+		if r.Subject == "other" && r.Block <= 5 {
+			r.Gates = []results.Gate{failing("steal", false)}
+		}
+	})
+	f.Workloads[0].Lead = results.MetricRate
+	b, _ := progressOf(t, f, Config{Budget: time.Minute})
+	for i, s := range f.Subjects {
+		name, _, _ := strings.Cut(s.Name, "@")
+		b.subjects = append(b.subjects, &Subject{Name: name, role: f.Subjects[i].Role})
+	}
+	for blocks, want := range map[int]string{0: "base base@twin limit other", 9: "base other"} {
+		var labels []string
+		for _, r := range newPlan(1, b.subjects).next(b.wanting(blocks)) {
+			for _, s := range r.steps {
+				labels = append(labels, s.subject.label())
+			}
+		}
+		slices.Sort(labels)
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("after %d blocks the next one has %s, want %s", blocks, got, want)
+		}
+	}
+	if b.total != 2 {
+		t.Errorf("%d more runs are planned, want 2", b.total)
+	}
+}
+
+// TestAffordable spends a budget that is too short for all workloads on those that it is enough for.
+func TestAffordable(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoilt string        // workload whose first blocks other processes spoil
+		rest   time.Duration // of the budget
+		want   string
+		notes  int
+	}{
+		"enough for all":  {"at25", time.Hour, "at25 plaintext", 0},
+		"for plaintext":   {"at25", 5 * time.Minute, "plaintext", 1},
+		"for at25":        {"plaintext", 5 * time.Minute, "at25", 1},
+		"for none at all": {"at25", time.Minute, "at25 plaintext", 0},
+	} {
+		f := measured(t, 1, func(*results.Run) {})
+		var runs []results.Run
+		for _, w := range []string{"plaintext", "at25"} {
+			for _, r := range f.Runs {
+				if r.Block > 4 {
+					continue
+				}
+				if r.Workload = w; w == c.spoilt && r.Block != 4 {
+					r.Gates = []results.Gate{failing("steady", false)}
+				}
+				runs = append(runs, r)
+			}
+		}
+		f.Runs, f.Workloads = runs, append(f.Workloads, results.Workload{Name: "at25", Lead: results.MetricCPU, Arrivals: "Poisson"})
+		b, _ := progressOf(t, f, Config{})
+		b.loads = append(b.loads, findWorkload("at25"))
+		for _, s := range f.Subjects {
+			name, _, _ := strings.Cut(s.Name, "@")
+			b.subjects = append(b.subjects, &Subject{Name: name, role: s.Role, Workloads: []string{"plaintext", "at"}})
+		}
+		// 32 of 72 runs are done, each of which took 15 s: three more blocks of the undisturbed one take 3 minutes.
+		b.done, b.total, b.began = 32, 72, time.Now().Add(-8*time.Minute)
+		b.cfg.Budget = 8*time.Minute + c.rest
+		for range 2 {
+			var names []string
+			for _, w := range b.wanting(4) {
+				names = append(names, w.workload.name)
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != c.want || len(f.Notes) != c.notes {
+				t.Errorf("%s: %s, want %s; notes %q", name, got, c.want, f.Notes)
+			}
+		}
+	}
+}
+
 // TestForesee says early, and once, that the budget is too short.
 func TestForesee(t *testing.T) {
 	f := measured(t, 1, func(r *results.Run) {
@@ -112,9 +205,16 @@ func TestForesee(t *testing.T) {
 	b.began = time.Now().Add(-30 * time.Minute)
 	b.foresee(9)
 	b.foresee(9)
-	want := "plaintext: 1 of the pairs of 9 blocks can be used; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
+	want := "plaintext: 1 of the pairs of 9 blocks are undisturbed; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
 	if len(*said) != 1 || (*said)[0] != want {
 		t.Errorf("said %q, want %q", *said, want)
+	}
+	f = measured(t, 1, func(r *results.Run) { r.Gates = []results.Gate{failing("foreign CPU", true)} })
+	f.Workloads[0].Arrivals, f.Workloads[0].Lead = "Poisson", results.MetricCPU
+	b, said = progressOf(t, f, Config{Budget: time.Hour})
+	b.began = time.Now().Add(-30 * time.Minute)
+	if b.foresee(9); len(*said) != 1 || !strings.HasSuffix((*said)[0], "7 are needed: pairs that were measured beside other processes make up for the rest, with wider intervals") {
+		t.Errorf("beside others: said %q", *said)
 	}
 	f = measured(t, 1, func(*results.Run) {})
 	b, said = progressOf(t, f, Config{Budget: time.Minute})

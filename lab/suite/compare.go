@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/stats"
@@ -41,6 +42,9 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 			g.subjects = append(g.subjects, p)
 		}
 	}
+	for _, p := range all {
+		p.borrow(min(g.needed(), f.Config.Blocks))
+	}
 	if m.name == results.MetricCPU && w.Arrivals == "" && w.Published == "" {
 		g.slope = correct(all)
 		for _, p := range all {
@@ -61,7 +65,7 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 	}
 	var series []stats.Series
 	for _, p := range g.subjects {
-		series = append(series, stats.Series{Name: p.name, LogRatios: p.logs})
+		series = append(series, stats.Series{Name: p.name, LogRatios: p.logs, Bias: p.bias()})
 	}
 	var twin []float64
 	if g.twin != nil {
@@ -83,6 +87,11 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 			p.spoil(&row, g.needed(), seed)
 		case g.twin != nil && len(twin) < leastRuns && g.twin.left > 0:
 			row.Verdict, row.Reason = results.TooDisturbed, "the noise is not known: "+g.twin.why(leastRuns)
+		case len(p.used) > 0:
+			row.Widened = math.Expm1(p.bias())
+			if row.Reason != "" {
+				row.Reason += "; " + p.beside()
+			}
 		}
 		g.subjects[i].count(&row)
 		rows = append(rows, row)
@@ -98,6 +107,7 @@ func (g *family) twinRow(row results.Comparison, aa stats.AA, seed uint64) resul
 	row.Verdict, row.Needed = results.Equivalent, leastRuns
 	switch {
 	case len(g.twin.logs) < leastRuns:
+		row.Verdict, row.Reason = results.NoVerdict, fmt.Sprintf("%d blocks: %d are needed to know the noise", len(g.twin.logs), leastRuns)
 		g.twin.spoil(&row, leastRuns, seed)
 	case !aa.Agrees && aa.Spread > stats.MinFloor:
 		row.Verdict = results.Inconclusive

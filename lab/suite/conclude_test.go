@@ -57,6 +57,20 @@ func measured(t *testing.T, ratio float64, change func(*results.Run)) *results.F
 	return f
 }
 
+// TestTwinOfTooFewBlocks has no verdict on the baseline and itself, and none on others.
+func TestTwinOfTooFewBlocks(t *testing.T) {
+	f := measured(t, 1, func(*results.Run) {})
+	f.Runs = slices.DeleteFunc(f.Runs, func(r results.Run) bool { return r.Block > 5 })
+	if err := conclude(f, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"base@twin", "other"} {
+		if c := comparison(t, f, name, results.MetricCPU); c.Verdict != results.NoVerdict || !strings.Contains(c.Reason, "5 blocks") || c.Blocks != 5 {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
 func comparison(t *testing.T, f *results.File, subject string, m results.Metric) results.Comparison {
 	t.Helper()
 	i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool { return c.Subject == subject && c.Metric == m })

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(0)
 		case burnVerb:
-			burn(os.Stdin)
+			burn(os.Stdin, os.Args[2])
 			os.Exit(0)
 		case "bench-backends":
 			os.Exit(benchBackends())

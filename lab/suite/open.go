@@ -151,7 +151,12 @@ func (b *bench) reference(w *workload) (first *Subject) {
 
 // measureCeiling measures the rate of one closed loop of w.
 func (b *bench) measureCeiling(ctx context.Context, s *Subject, w *workload) (*results.Ceiling, error) {
-	b.tell(Step{Phase: "ceiling", Subject: s.Name, Workload: w.name})
+	now := Step{Phase: "ceiling", Subject: s.Name, Workload: w.name}
+	b.tell(now)
+	once := lookout{busy: b.inUse, left: mostWait} // others would lower the rates of all runs
+	if err := once.wait(ctx, func(busy float64) { b.waiting(now, busy) }); err != nil {
+		return nil, err
+	}
 	run, err := b.measure(ctx, step{workload: w, subject: s})
 	switch {
 	case err != nil:

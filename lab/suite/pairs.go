@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +16,14 @@ import (
 // it add about 10 %. Caches are cold when the server runs again.
 const stealCost = 2.0
 
+// busyCost is by how much other processes may change the ratio of two servers' CPU time in an open
+// loop, at most: its logarithm, for each unit of the CPUs that they use. The server answers more
+// requests at a time then, which makes each cheaper, and not in all servers equally.
+const busyCost = 0.6
+
+// foreignGate is the name of the gate of other processes.
+const foreignGate = "foreign CPU"
+
 // leastRuns is the number of values for an interval of 95 %.
 var leastRuns = stats.BlocksNeeded(1)
 
@@ -22,14 +31,19 @@ var leastRuns = stats.BlocksNeeded(1)
 type pairing struct {
 	name   string
 	role   string
-	logs   []float64 // log ratios of the usable pairs
-	steal  []float64 // share of stolen time of the subject less that of the baseline, of the same pairs
-	all    []float64 // log ratios of all pairs
-	left   int       // pairs left out because of disturbances
-	wrong  int       // pairs left out for other reasons
+	logs   []float64  // log ratios of the usable pairs
+	steal  []float64  // share of stolen time of the subject less that of the baseline, of the same pairs
+	all    []float64  // log ratios of all pairs
+	busy   []busyPair // left out, but with a bound on what the disturbance did
+	used   []busyPair // of busy, those that logs has nevertheless
+	left   int        // pairs left out because of disturbances
+	wrong  int        // pairs left out for other reasons
 	causes map[string]uint64
 	uneven string // why stolen time leaves out all pairs; empty: it does not
 }
+
+// A busyPair is a pair of an open loop during which other processes used the CPUs.
+type busyPair struct{ log, steal, share float64 }
 
 // pairsOf returns the pairs of the blocks in which both sides were measured.
 func pairsOf(name string, m metric, subject, baseline map[int]*results.Run) (*pairing, error) {
@@ -49,11 +63,15 @@ func pairsOf(name string, m metric, subject, baseline map[int]*results.Run) (*pa
 			return nil, err
 		}
 		p.all = append(p.all, one...)
-		if p.leftOut(slices.Concat(results.Spoilers(s.Gates, m.figure), results.Spoilers(base.Gates, m.figure))) {
+		steal := s.Generator.StealRatio - base.Generator.StealRatio
+		if gates := slices.Concat(results.Spoilers(s.Gates, m.figure), results.Spoilers(base.Gates, m.figure)); p.leftOut(gates) {
+			if share, ok := busyShare(gates); ok && m.figure == results.FigureCPU {
+				p.busy = append(p.busy, busyPair{one[0], steal, share})
+			}
 			continue
 		}
 		p.logs = append(p.logs, one...)
-		p.steal = append(p.steal, s.Generator.StealRatio-base.Generator.StealRatio)
+		p.steal = append(p.steal, steal)
 	}
 	return p, nil
 }
@@ -80,6 +98,54 @@ func (p *pairing) leftOut(gates []results.Gate) bool {
 	return true
 }
 
+// busyShare returns the larger share of the CPUs that other processes used in a pair; false if some
+// other gate failed as well.
+func busyShare(gates []results.Gate) (share float64, ok bool) {
+	for _, g := range gates {
+		if g.Name != foreignGate {
+			return 0, false
+		}
+		share = max(share, g.Value)
+	}
+	return share, true
+}
+
+// borrow uses busy pairs, those with the smallest share of other processes first, if that gives the
+// pairing as many pairs as are needed. What they were measured beside decides, not what they show.
+func (p *pairing) borrow(needed int) {
+	lacking := needed - len(p.logs)
+	if lacking <= 0 || lacking > len(p.busy) {
+		return
+	}
+	slices.SortStableFunc(p.busy, func(a, b busyPair) int { return cmp.Compare(a.share, b.share) })
+	p.used = p.busy[:lacking]
+	for _, b := range p.used {
+		p.logs, p.steal = append(p.logs, b.log), append(p.steal, b.steal)
+	}
+	p.left -= lacking
+}
+
+// undisturbed and disturbed return how many pairs the gates let pass, and how many they do not because
+// the machine was disturbed.
+func (p *pairing) undisturbed() int { return len(p.logs) - len(p.used) }
+func (p *pairing) disturbed() int   { return p.left + len(p.used) }
+
+// bias returns how far other processes may have moved the estimate of the log ratio: on average as
+// far as the pairs.
+func (p *pairing) bias() float64 {
+	sum := 0.0
+	for _, b := range p.used {
+		sum += busyCost * b.share
+	}
+	return sum / float64(max(len(p.logs), 1))
+}
+
+// beside says how many pairs were measured beside other processes.
+func (p *pairing) beside() string {
+	return fmt.Sprintf("%d of %d pairs were measured while other processes used up to %.0f %% of the CPUs, for which the interval is %.0f %% wider",
+		len(p.used), len(p.logs), 100*p.used[len(p.used)-1].share, 100*math.Expm1(p.bias()))
+}
+
 // why says how many pairs are usable, how many are needed, and what the others were left out for.
 func (p *pairing) why(needed int) string {
 	if p.uneven != "" {
@@ -102,7 +168,7 @@ func (p *pairing) spoil(row *results.Comparison, needed int, seed uint64) {
 
 // count sets a comparison's counts of pairs.
 func (p *pairing) count(row *results.Comparison) {
-	row.Usable, row.Disturbed, row.Invalid = len(p.logs), p.left, p.wrong
+	row.Usable, row.Disturbed, row.Invalid, row.Busy = len(p.logs), p.left, p.wrong, len(p.used)
 }
 
 // correct subtracts from the log ratios what the difference in stolen time within each pair

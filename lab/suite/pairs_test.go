@@ -131,6 +131,52 @@ func TestTooDisturbed(t *testing.T) {
 	}
 }
 
+// TestPairsBesideOthers uses pairs of an open loop that were measured while other processes used the
+// CPUs, those with the least of it first and no more than are needed, with a wider interval.
+func TestPairsBesideOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		ratio  float64
+		blocks int    // that other is disturbed in
+		also   string // gate that fails as well
+		busy   int
+		wider  float64
+		want   results.Verdict
+	}{
+		"enough others":         {0.5, 2, "", 0, 0, results.Faster},
+		"one too few":           {0.5, 3, "", 1, math.Expm1(busyCost * 0.11 / 7), results.Faster},
+		"all":                   {0.5, 9, "", 7, math.Expm1(busyCost * 0.14), results.Faster},
+		"a small difference":    {0.92, 9, "", 7, math.Expm1(busyCost * 0.14), results.Inconclusive},
+		"equal":                 {1, 9, "", 7, math.Expm1(busyCost * 0.14), results.Inconclusive},
+		"another disturbance":   {0.5, 9, "steady", 0, 0, results.TooDisturbed},
+		"steal, not of CPU":     {0.5, 9, "steal", 7, math.Expm1(busyCost * 0.14), results.Faster},
+		"wrong answers as well": {0.5, 9, "errors", 0, 0, results.NoVerdict},
+	} {
+		f := measured(t, c.ratio, func(r *results.Run) {
+			if r.Subject != "other" || r.Block > c.blocks {
+				return
+			}
+			share := 0.1 + 0.01*float64(r.Block)
+			r.Gates = verdict.Foreign(&share, 1, true)
+			if c.also != "" {
+				r.Gates = append(r.Gates, failing(c.also, true))
+			}
+		})
+		got := comparison(t, f, "other", results.MetricCPU)
+		if got.Verdict != c.want || got.Busy != c.busy || math.Abs(got.Widened-c.wider) > 1e-9 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got.Usable+got.Disturbed+got.Invalid != 9 {
+			t.Errorf("%s: %d + %d + %d of 9 pairs", name, got.Usable, got.Disturbed, got.Invalid)
+		}
+		if strings.Contains(got.Reason, "7 of 7 pairs were measured while other processes used up to 17 % of the CPUs") != (c.want == results.Inconclusive) {
+			t.Errorf("%s: %s", name, got.Reason)
+		}
+		if undecided := len(results.Disturbed(f.Gates)) > 0; undecided != (c.want == results.TooDisturbed) {
+			t.Errorf("%s: gates %+v", name, f.Gates)
+		}
+	}
+}
+
 // TestTwinTooDisturbed has no verdict if the noise is not known.
 func TestTwinTooDisturbed(t *testing.T) {
 	f := measured(t, 0.5, func(r *results.Run) {

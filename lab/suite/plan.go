@@ -1,9 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -16,6 +18,17 @@ type round struct {
 	block    int
 	workload *workload
 	steps    []step
+}
+
+// A want is a workload that needs another block.
+type want struct {
+	workload *workload
+	only     []string // subjects that lack pairs, which the baseline runs with; nil: all
+}
+
+// takes reports whether a subject has a run in the block.
+func (w *want) takes(s *Subject) bool {
+	return w.only == nil || s.role == roleBaseline || slices.Contains(w.only, s.label())
 }
 
 // A plan yields the rounds of a comparison: in every block its workloads, in every workload every
@@ -33,13 +46,13 @@ func newPlan(seed uint64, subjects []*Subject) *plan {
 }
 
 // next returns the rounds of the next block.
-func (p *plan) next(loads []*workload) []round {
+func (p *plan) next(wants []want) []round {
 	p.block++
 	var rounds []round
-	for _, i := range p.rng.Perm(len(loads)) {
-		r := round{block: p.block, workload: loads[i]}
+	for _, i := range p.rng.Perm(len(wants)) {
+		r := round{block: p.block, workload: wants[i].workload}
 		for _, k := range p.rng.Perm(len(p.subjects)) {
-			if s := p.subjects[k]; s.serves(r.workload) {
+			if s := p.subjects[k]; s.serves(r.workload) && wants[i].takes(s) {
 				r.steps = append(r.steps, step{block: p.block, order: len(r.steps) + 1, workload: r.workload, subject: s})
 			}
 		}
@@ -56,6 +69,11 @@ const (
 	// mostBlocks limits the blocks without a budget, as a multiple of those that are asked for:
 	// where the machine is disturbed so much, more of them do not help.
 	mostBlocks = 2
+
+	// hopeless is the part of the pairs that are needed of which so few are undisturbed, after all
+	// blocks that were asked for, that as many blocks again would not do. Other processes then use
+	// the CPUs all the time.
+	hopeless = 3
 )
 
 // errBudget ends a comparison whose time is over.
@@ -71,8 +89,10 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	b.began = time.Now()
 	b.announce()
-	for loads := b.loads; len(loads) > 0; loads = b.wanting(p.block) {
-		for _, r := range p.next(loads) {
+	b.patience()
+	defer b.noteWaits()
+	for wants := b.wanting(0); len(wants) > 0; wants = b.wanting(p.block) {
+		for _, r := range p.next(wants) {
 			runs, err := b.round(ctx, r)
 			for i := range runs {
 				runs[i].Counted = err == nil && runs[i].Failed == "" && runs[i].Short == "" // an unfinished block does not count
@@ -101,52 +121,107 @@ func (b *bench) served(w *workload) (n int) {
 	return n
 }
 
-// wanting returns the workloads that need another block after so many.
-func (b *bench) wanting(blocks int) []*workload {
-	switch {
-	case blocks < b.cfg.Blocks:
-		return b.loads
-	case b.cfg.fixed || b.cfg.Budget == 0 && blocks >= mostBlocks*b.cfg.Blocks:
+// wanting returns the workloads that need another block after so many, and their subjects that do.
+func (b *bench) wanting(blocks int) []want {
+	var wants []want
+	if blocks < b.cfg.Blocks {
+		for _, w := range b.affordable(blocks) {
+			wants = append(wants, want{workload: w})
+		}
+		return wants
+	}
+	if b.cfg.fixed || b.cfg.Budget == 0 && blocks >= mostBlocks*b.cfg.Blocks {
 		return nil
 	}
-	var loads []*workload
 	for _, w := range b.loads {
-		if _, _, more := b.progress(w); more {
-			loads = append(loads, w)
-			b.total += b.served(w)
+		s := b.standing(w)
+		if len(s.lacks) == 0 || s.filled >= s.needed && s.usable < s.needed/hopeless {
+			continue
+		}
+		one := want{w, s.lacks}
+		wants = append(wants, one)
+		for _, s := range b.subjects {
+			if s.serves(w) && one.takes(s) {
+				b.total++
+			}
+		}
+	}
+	return wants
+}
+
+// affordable returns the workloads that a block after so many is for. If the budget does not last for
+// all, they are those that need the fewest runs to have enough pairs, as many as it lasts for: rather
+// some workloads with a verdict than none. If it lasts for none, there are all.
+func (b *bench) affordable(blocks int) []*workload {
+	rest := b.cfg.Budget - time.Since(b.began)
+	if b.cfg.Budget == 0 || blocks < 2 || b.left() <= rest {
+		return b.loads
+	}
+	costs := map[*workload]time.Duration{} // of those that can be completed
+	for _, w := range b.loads {
+		if s := b.standing(w); s.filled > 0 && s.filled < s.needed {
+			more := (blocks*(s.needed-s.filled) + s.filled - 1) / s.filled
+			costs[w] = b.pace() * time.Duration(more*b.served(w))
+		}
+	}
+	var loads []*workload
+	for _, w := range slices.SortedFunc(maps.Keys(costs), func(x, y *workload) int { return cmp.Or(cmp.Compare(costs[x], costs[y]), cmp.Compare(x.name, y.name)) }) {
+		if costs[w] > rest {
+			break
+		}
+		loads, rest = append(loads, w), rest-costs[w]
+	}
+	if len(loads) == 0 {
+		return b.loads
+	}
+	for _, w := range b.loads {
+		if !slices.Contains(loads, w) {
+			b.total -= b.served(w)
+			if !b.dropped[w.name] {
+				b.dropped[w.name] = true
+				b.note(fmt.Sprintf("%s has no block after %d: the rest of the budget is for workloads that it is enough for", w.name, blocks))
+			}
 		}
 	}
 	return loads
 }
 
-// progress returns how many pairs of a workload's main metric can be used for every subject that is
-// still in, and how many are needed. more says that one lacks pairs because the machine was
-// disturbed: only then more blocks can help.
-func (b *bench) progress(w *workload) (usable, needed int, more bool) {
+// A standing is how far the main metric of a workload is.
+type standing struct {
+	usable, needed int      // undisturbed pairs of each subject that is still in
+	lacks          []string // subjects that lack pairs because the machine was disturbed: only for them more blocks can help
+	filled         int      // usable, and those that were measured beside other processes
+}
+
+// standing returns how far the main metric of a workload is.
+func (b *bench) standing(w *workload) standing {
 	i := slices.IndexFunc(b.file.Workloads, func(o results.Workload) bool { return o.Name == w.name })
 	load := &b.file.Workloads[i]
-	m := metrics[slices.IndexFunc(metrics, func(m metric) bool { return m.name == load.LeadMetric() })]
-	g, err := newFamily(b.file, load, m)
+	g, err := newFamily(b.file, load, leading(load))
 	if err != nil || g.twin == nil {
-		return 0, 0, false // conclude reports the error
+		return standing{} // conclude reports the error
 	}
-	usable, needed = len(g.twin.logs), min(g.needed(), b.cfg.Blocks)
+	out := standing{usable: g.twin.undisturbed(), needed: min(g.needed(), b.cfg.Blocks)}
+	out.filled = out.usable + len(g.twin.busy)
 	if b.out(g.twin) || b.failures[b.file.Config.Baseline] >= givenUp {
-		return usable, needed, false
+		return out
 	}
 	for _, p := range append(g.subjects, g.twin) {
 		if b.out(p) {
 			continue
 		}
-		usable, more = min(usable, len(p.logs)), more || len(p.logs) < needed && p.left > 0
+		out.usable, out.filled = min(out.usable, p.undisturbed()), min(out.filled, p.undisturbed()+len(p.busy))
+		if p.undisturbed() < out.needed && p.disturbed() > 0 {
+			out.lacks = append(out.lacks, p.name)
+		}
 	}
-	return usable, needed, more
+	return out
 }
 
 // out reports whether no verdict on a subject needs more pairs: it is the floor, or was given up, or
 // most of what it lacks are right answers.
 func (b *bench) out(p *pairing) bool {
-	return p.role == roleFloor || b.failures[p.name] >= givenUp || p.wrong > p.left
+	return p.role == roleFloor || b.failures[p.name] >= givenUp || p.wrong > p.disturbed()
 }
 
 // announce says how long the runs will take, and what the budget is too short for.
@@ -170,14 +245,18 @@ func (b *bench) foresee(blocks int) {
 	}
 	fit := float64(blocks) * float64(b.cfg.Budget) / float64(time.Since(b.began))
 	for _, w := range b.loads {
-		usable, needed, _ := b.progress(w)
-		expected := max(usable, int(float64(usable)/float64(blocks)*fit))
-		if b.foreseen[w.name] || expected >= needed {
+		s := b.standing(w)
+		expected := max(s.usable, int(float64(s.usable)/float64(blocks)*fit))
+		if b.foreseen[w.name] || expected >= s.needed {
 			continue
 		}
 		b.foreseen[w.name] = true
-		b.tell(Step{Phase: "plan", Note: fmt.Sprintf("%s: %d of the pairs of %d blocks can be used; the budget of %v will probably end with about %d, and %d are needed",
-			w.name, usable, blocks, b.cfg.Budget, expected, needed)})
+		text := fmt.Sprintf("%s: %d of the pairs of %d blocks are undisturbed; the budget of %v will probably end with about %d, and %d are needed",
+			w.name, s.usable, blocks, b.cfg.Budget, expected, s.needed)
+		if s.filled > s.usable {
+			text += ": pairs that were measured beside other processes make up for the rest, with wider intervals"
+		}
+		b.tell(Step{Phase: "plan", Note: text})
 	}
 }
 
@@ -201,6 +280,9 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 			b.done++
 			continue
 		}
+		if err := b.calm(ctx, step, r.workload); err != nil {
+			return runs, err
+		}
 		if b.cfg.Budget > 0 && time.Since(b.began)+b.pace()*time.Duration(len(r.steps)-len(runs)) > b.cfg.Budget {
 			return runs, errBudget
 		}
@@ -209,6 +291,7 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 		if err != nil {
 			return runs, err
 		}
+		b.lookout.learn(slices.ContainsFunc(run.Gates, func(g results.Gate) bool { return g.Name == foreignGate && !g.Passed }))
 		runs = append(runs, run)
 		b.done++
 		if run.Failed == "" {
@@ -222,12 +305,12 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 	return runs, nil
 }
 
-// pace returns how long a run takes.
+// pace returns how long a run takes, without what it waited for other processes.
 func (b *bench) pace() time.Duration {
 	if b.done == 0 {
 		return b.cfg.Warmup + b.cfg.Window + startTime
 	}
-	return time.Since(b.began) / time.Duration(b.done)
+	return (time.Since(b.began) - b.lookout.waited) / time.Duration(b.done)
 }
 
 // left estimates the time for the rest of the plan.

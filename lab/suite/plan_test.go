@@ -19,7 +19,7 @@ func planOf(seed uint64) []round {
 	p := newPlan(seed, subjects)
 	var rounds []round
 	for range 6 {
-		rounds = append(rounds, p.next([]*workload{&all[0], &all[1]})...)
+		rounds = append(rounds, p.next([]want{{workload: &all[0]}, {workload: &all[1]}})...)
 	}
 	return rounds
 }

@@ -70,7 +70,7 @@ type Step struct {
 	Total    int           // runs planned
 	Left     time.Duration // estimate of the remaining time
 	Run      *results.Run  // the run that has just ended; nil if none has
-	Note     string        // of phase plan: a sentence about the time
+	Note     string        // of phase plan: a sentence about the time; of phases ceiling and run: what it waits for
 	Err      error         // why the subject is excluded, or does not serve the workload
 }
 
@@ -89,7 +89,9 @@ type bench struct {
 	file       *results.File
 	failures   map[string]int  // consecutive failed runs, by subject
 	foreseen   map[string]bool // workloads of which was said that the budget ends too early
-	began      time.Time       // start of the first block
+	dropped    map[string]bool // workloads that have no more blocks, so that others have
+	lookout    lookout
+	began      time.Time // start of the first block
 	done       int
 	total      int
 }
@@ -104,7 +106,7 @@ const givenUp = 2
 func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell Progress) (_ *results.File, err error) {
 	b := &bench{
 		cfg: cfg, guard: g, tell: tell,
-		answers: map[answerKey][]byte{}, failures: map[string]int{}, foreseen: map[string]bool{},
+		answers: map[answerKey][]byte{}, failures: map[string]int{}, foreseen: map[string]bool{}, dropped: map[string]bool{},
 	}
 	if err := b.resolve(c); err != nil {
 		return nil, err

@@ -72,7 +72,10 @@ ratio lies within --margin. The results are a table, results.json and report.htm
 What disturbs the machine is left out of the figures that it spoils: rates and
 latencies of runs in which the hypervisor or other processes took the CPUs, but
 not memory or allocations. Blocks are added until the main metric of each workload
-has enough undisturbed pairs, or the budget ends; none is measured again.
+has enough undisturbed pairs, or the budget ends; none is measured again. A run of
+an open loop waits for a calm moment, within limits. If there is none, it is
+compared beside the other processes, with an interval that is wider by what they
+may have done.
 
 To compare your own server, describe it in a subject file (YAML): docs/subjects.md
 has the format, the requests of each workload, and examples in four languages.

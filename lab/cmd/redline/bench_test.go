@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/command"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/suite"
 
 	"github.com/redline-go/redline/lab/cli"
 )
@@ -41,5 +44,21 @@ func TestBenchExitCodes(t *testing.T) {
 		if err := c.flags.verdict(t.Context(), &c.file, c.err); err != c.want {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+	}
+}
+
+// TestDisplayWaits says what a run waits for.
+func TestDisplayWaits(t *testing.T) {
+	step := suite.Step{Phase: "run", Subject: "nethttp", Workload: "at25", Block: 3, Blocks: 9, Total: 10, Note: "waiting for other processes: 42 % of the CPUs"}
+	var out strings.Builder
+	newDisplay(&out, screen.Screen{Width: 100, Rewrites: true}, false).show(step)
+	if want := "block 3/9  at25  waiting for other processes: 42 % of the CPUs"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q lacks %q", out.String(), want)
+	}
+	step.Phase = "ceiling"
+	out.Reset()
+	newDisplay(&out, screen.Screen{}, false).show(step)
+	if want := "maximum rate of nethttp  waiting for other processes: 42 % of the CPUs\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

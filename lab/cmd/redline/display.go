@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -34,7 +35,9 @@ func (d *display) show(s suite.Step) {
 	case s.Phase == "build" || s.Phase == "check":
 		d.status(s.Phase, s.Subject, s.Done, s.Total)
 	case s.Phase == "ceiling":
-		d.status("maximum rate of "+s.Subject, s.Workload, s.Done, s.Total)
+		d.status("maximum rate of "+s.Subject, cmp.Or(s.Note, s.Workload), s.Done, s.Total)
+	case s.Run == nil && s.Note != "":
+		d.status(fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload), s.Note, s.Done, s.Total)
 	case s.Run == nil:
 		d.status(fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload), s.Subject+"  "+left(s.Left), s.Done, s.Total)
 	case s.Run.Failed != "":
