@@ -33,7 +33,7 @@ func weigh(filters []string) uint32 {
 type limits struct {
 	mu        sync.Mutex
 	count     int
-	bytes     int64                  // what they count for in Options.MaxBytes
+	bytes     int64                 // what they count for in Options.MaxBytes
 	refused   [len(refusals)]uint64 // for each reason
 	addresses map[string]*tally
 	users     map[string]*tally
