@@ -88,7 +88,7 @@ func blockingFile(v *view) *finding {
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(beyond(v.storing(), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(v.beyond(v.storing(), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
 	if inKernel > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
 	}
@@ -147,7 +147,7 @@ func blockingCalls(v *view) *finding {
 	all := bound(max(share, inKernel)+held, 0, 1)
 	threads := v.cpu(threadWork)
 	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(beyond(threads, healthyThreads), avoidable*all), v.sureOfWaits(0.8)
+	f.Gain, f.Confidence = v.queueing(v.beyond(threads, healthyThreads), avoidable*all), v.sureOfWaits(0.8)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls, or wait to go on after one. Handing over between threads takes %s of the CPU time.", found.Total, percent(threads))}
 	if n := v.figure("threads"); n > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))
