@@ -40,7 +40,7 @@ type Watch struct {
 	base   uint64 // what is added to the addresses of the file
 
 	seen  trace.Handlers
-	names map[uint64]int32 // by value of the function
+	names map[uint64]int32 // by value of the function, of one reading
 	lost  uint64
 	stop  chan struct{}
 	done  chan struct{}
@@ -161,6 +161,7 @@ func (w *Watch) run() {
 }
 
 func (w *Watch) read() {
+	clear(w.names) // memory of a handler that was made for one request may be another one's now
 	of := func(uint64) (perfevent.Config, bool) { return w.config, true }
 	for _, r := range w.rings {
 		r.Read(func(kind uint32, misc uint16, body []byte) {
