@@ -53,7 +53,7 @@ func (v *view) convoy(g diagnose.Gain, calls []string) diagnose.Gain {
 	for _, n := range calls {
 		slept += known(v.load.Kernel.Blocked[n])
 	}
-	if v.load.Wall != nil || v.behind(slept) == 0 {
+	if v.load.Wall != nil || v.behind(seconds(v.load, calls)) == 0 {
 		return g
 	}
 	g.Latency = max(g.Latency, avoidable*bound(slept, 0, 1))
