@@ -72,6 +72,9 @@ func (r *Report) Conclude() {
 	for i := range r.Loads {
 		l := &r.Loads[i]
 		r.Doubts = append(r.Doubts, prefixed(l.Name, l.Generator.Notes...)...)
+		if l.Watch.Sparse() {
+			r.Doubts = append(r.Doubts, prefixed(l.Name, l.Watch.Taken())...)
+		}
 		switch {
 		case l.Name == Knee:
 			r.judge(l)

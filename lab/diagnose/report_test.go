@@ -49,6 +49,7 @@ func TestConclude(t *testing.T) {
 				k.Generator.Foreign, k.Generator.Stolen, k.Shared = 0.6, 0.03, &Shared{CPUs: 2, Backends: 0.4}
 			},
 		},
+		{name: "few samples", spoil: func(_ *Report, k *Load) { k.Watch.Samples, k.Watch.Due = 1, 16 }, doubts: 1},
 		{name: "not steady", spoil: func(_ *Report, k *Load) { k.Generator.Notes = []string{"the rate still had a trend"} }, doubts: 1},
 	} {
 		r := sound()

@@ -35,7 +35,7 @@
 //	-ldflags=-w          symbol table    table of versions
 //	-ldflags="-s -w"     code            table of versions
 //
-// The table of versions (layouts.json) covers Go 1.22 to Go 1.26 on amd64 and arm64, without
+// The table of versions (layouts.json) covers Go 1.22 to Go 1.27 on amd64 and arm64, without
 // GOEXPERIMENT. A newer Go with DWARF works as long as the runtime keeps its names; what it no
 // longer has is listed by [Process.Missing], and those figures are unknown. In a binary without
 // symbols, the variables are found by decoding functions of the runtime that are known to use

@@ -108,14 +108,26 @@ func (im *image) tableData() ([]byte, uint64, error) {
 	return nil, 0, fmt.Errorf("%w: no table of functions (.gopclntab) of Go 1.20 or later", ErrLayout)
 }
 
-// Where runtime.firstmoduledata, from Go 1.20 to Go 1.26, has the address of the first function,
-// and where code and the functions' other data begin.
+// Where runtime.firstmoduledata, from Go 1.20 to Go 1.27, has the address of the first function,
+// and where code and types begin. Where the functions' other data begin depends on the version.
 const (
-	moduleMinPC  = 160
-	moduleText   = 176
-	moduleGofunc = 320
-	moduleSize   = 512
+	moduleMinPC    = 160
+	moduleText     = 176
+	moduleTypes    = 296
+	moduleGofunc   = 320
+	moduleGofunc27 = 344
+	moduleSize     = 512
 )
+
+// gofuncOf returns where the functions' other data begin, by the words of a module. Go 1.27 puts
+// three lengths before: that of the types is between their begin and their end, where the earlier
+// versions have the end, and after it the beginning of other data.
+func gofuncOf(word func(at int) uint64) uint64 {
+	if word(moduleTypes)+word(moduleTypes+8) <= word(moduleTypes+16) {
+		return word(moduleGofunc27)
+	}
+	return word(moduleGofunc)
+}
 
 // moduleData finds runtime.firstmoduledata in the data of the process: it begins with the
 // address of the table of functions. It says where the code of Go begins, and where the
@@ -138,7 +150,7 @@ func (im *image) moduleData(t *functab.Table, addr uint64, mem func([]byte, uint
 				if word(0) != addr+bias {
 					continue
 				}
-				text, gofunc := word(moduleText)-bias, word(moduleGofunc)-bias
+				text, gofunc := word(moduleText)-bias, gofuncOf(word)-bias
 				if im.executable(text) && word(moduleMinPC)-bias == text+t.Offset() {
 					return text, gofunc, nil
 				}

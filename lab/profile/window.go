@@ -18,10 +18,14 @@ type Window struct {
 	Requests float64   // right answers of the load in that time; 0: unknown
 	Module   string    // path of the Go module of the program's main package; empty: unknown
 	Command  string    // how the profile was taken, without credentials; empty: unknown
+	Slice    float64   // seconds of each part of the window that samples name by [SliceLabel]; 0: they name none
 	Process  string    // name and id of the process; empty: unknown
 	Taken    time.Time // begin; zero: unknown
 	Notes    []string
 }
+
+// SliceLabel is the numeric label of a sample with the part of the window in which it was taken, from 0.
+const SliceLabel = "slice"
 
 // commentPrefix begins the comments of a profile that hold a Window.
 const commentPrefix = "redline "
@@ -53,6 +57,7 @@ func (w Window) Mark(p *profile.Profile) {
 	}
 	number("seconds", w.Seconds)
 	number("requests", w.Requests)
+	number("slice", w.Slice)
 	add("module", w.Module)
 	add("command", w.Command)
 	add("process", w.Process)
@@ -79,6 +84,8 @@ func WindowOf(p *profile.Profile) (w Window, err error) {
 			w.Seconds, err = positive(value, err)
 		case "requests":
 			w.Requests, err = positive(value, err)
+		case "slice":
+			w.Slice, err = positive(value, err)
 		case "module":
 			w.Module = value
 		case "command":

@@ -34,13 +34,17 @@ type analysis struct {
 	lives   table[string, life]
 	spans   spans
 	lanes   lanes
+	handled handled
 	reasons map[string]string
 }
 
-func newAnalysis() *analysis {
+func newAnalysis(h *Handlers) *analysis {
 	a := &analysis{
 		stacks: newStacks(), goroutines: map[xtrace.GoID]*goroutine{}, threads: map[xtrace.ThreadID]struct{}{},
 		reasons: map[string]string{},
+	}
+	if h != nil {
+		a.handled = handled{Handlers: h, on: map[xtrace.ThreadID]xtrace.GoID{}}
 	}
 	a.scheduler.init()
 	a.lanes.init(a.grid)
@@ -61,6 +65,7 @@ func (a *analysis) event(e *xtrace.Event) error {
 	kind := e.Kind()
 	if kind == xtrace.EventSync {
 		a.stacks.generation()
+		a.handled.clock(e.Sync())
 		return nil
 	}
 	t := int64(e.Time() - a.begin)
@@ -75,6 +80,7 @@ func (a *analysis) event(e *xtrace.Event) error {
 		}
 		a.threads[e.Thread()] = struct{}{}
 	}
+	a.until(e)
 	a.observe(e)
 	switch kind {
 	case xtrace.EventStateTransition:
@@ -135,6 +141,9 @@ func (a *analysis) goTransition(e *xtrace.Event, st xtrace.StateTransition) erro
 	from, to := st.Goroutine()
 	own := a.stacks.of(st.Stack)
 	id := st.Resource.Goroutine()
+	if to == xtrace.GoRunning && a.handled.on != nil && e.Thread() != xtrace.NoThread {
+		a.handled.on[e.Thread()] = id
+	}
 	g := a.goroutines[id]
 	if g == nil {
 		if len(a.goroutines) >= maxGoroutines {

@@ -23,6 +23,8 @@ type Options struct {
 	// Memory limits what one generation of the trace may need, in bytes, as estimated; 0 is
 	// [DefaultMemory].
 	Memory int64
+	// Handlers were seen while the trace was taken; nil: nobody looked.
+	Handlers *Handlers
 }
 
 // Read reads a trace to its end, and reports what is in it. If the trace ends in an error after
@@ -39,7 +41,7 @@ func Read(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		return nil, err
 	}
 	f := newFence(head, o.Memory)
-	a := newAnalysis()
+	a := newAnalysis(o.Handlers)
 	err = a.read(ctx, f)
 	switch {
 	case err == nil:

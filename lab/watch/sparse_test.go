@@ -10,7 +10,7 @@ func TestSamplesDue(t *testing.T) {
 	var last Event
 	often := &scripted{read: func(_ int, r *Reading) error { r.Set("often", 1); return nil }}
 	seldom := &scripted{every: time.Second, read: func(_ int, r *Reading) error { r.Count("seldom", 0, 1); return nil }}
-	w, err := New(Options{Every: 200 * time.Millisecond, Samplers: []Sampler{often, seldom}}, func(e Event) error { last = e; return nil })
+	w, err := New(Options{Every: 200 * time.Millisecond, Samplers: []Sampler{often, seldom}, Cost: free}, func(e Event) error { last = e; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

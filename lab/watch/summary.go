@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -36,6 +37,14 @@ func sparse(samples, due int) bool { return 2*samples < due-1 }
 
 // Sparse reports whether the figures may not be those of the whole time.
 func (s *Summary) Sparse() bool { return sparse(s.Samples, s.Due) }
+
+// Taken describes the samples.
+func (s *Summary) Taken() string {
+	if !s.Sparse() {
+		return fmt.Sprintf("%d samples in %.1f s", s.Samples, s.Seconds)
+	}
+	return fmt.Sprintf("%d of %d samples in %.1f s: redline did not get the CPU in time, and the figures are of these moments only", s.Samples, s.Due, s.Seconds)
+}
 
 // Sparse reports whether the figure may be that of a few moments only.
 func (r *Range) Sparse() bool { return sparse(r.Samples, r.Due) }

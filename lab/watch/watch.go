@@ -50,7 +50,8 @@ type Options struct {
 	Samplers []Sampler
 	Marks    []Mark
 
-	// Cost runs a function and returns the CPU time that it used; nil: the time that it took.
+	// Cost runs a function and returns the CPU time that it used, and not the time that it took: on a
+	// busy machine a sampler that rests for the latter reads nothing.
 	Cost func(func()) time.Duration
 }
 
@@ -86,14 +87,10 @@ func New(o Options, emit func(Event) error) (*Watcher, error) {
 	if o.Every < LeastEvery {
 		return nil, fmt.Errorf("samples every %v: the least is %v", o.Every, LeastEvery)
 	}
-	w := &Watcher{options: o, emit: emit, due: make([]time.Time, len(o.Samplers)), ledger: ledger{}, missing: map[string]bool{}}
 	if o.Cost == nil {
-		w.options.Cost = func(f func()) time.Duration {
-			begin := time.Now()
-			f()
-			return time.Since(begin)
-		}
+		return nil, errors.New("nothing measures the CPU time of the samplers")
 	}
+	w := &Watcher{options: o, emit: emit, due: make([]time.Time, len(o.Samplers)), ledger: ledger{}, missing: map[string]bool{}}
 	w.history = newHistory(o.Marks)
 	w.summary = newCollector(o.Marks)
 	return w, nil

@@ -24,6 +24,12 @@ func (s *scripted) Sample(_ context.Context, r *Reading) error {
 	return s.read(s.step-1, r)
 }
 
+// free is what a scripted reading costs.
+func free(f func()) time.Duration {
+	f()
+	return 0
+}
+
 // start is the time of the first step of tests.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -31,7 +37,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func steps(t *testing.T, n int, marks []Mark, list ...*scripted) ([]Event, *Watcher) {
 	t.Helper()
 	var events []Event
-	o := Options{Every: 200 * time.Millisecond, Marks: marks}
+	o := Options{Every: 200 * time.Millisecond, Marks: marks, Cost: free}
 	for _, s := range list {
 		o.Samplers = append(o.Samplers, s)
 	}
@@ -128,7 +134,7 @@ func TestMissing(t *testing.T) {
 // The samples until the end of the process are kept.
 func TestGone(t *testing.T) {
 	n := 0
-	w, err := New(Options{Every: LeastEvery, Samplers: []Sampler{&scripted{read: func(step int, r *Reading) error {
+	w, err := New(Options{Every: LeastEvery, Cost: free, Samplers: []Sampler{&scripted{read: func(step int, r *Reading) error {
 		if r.Set("a", float64(step)); step == 3 {
 			return fmt.Errorf("process 7: %w", ErrGone)
 		}
@@ -145,7 +151,7 @@ func TestGone(t *testing.T) {
 
 func TestRunEnds(t *testing.T) {
 	still := &scripted{read: func(int, *Reading) error { return nil }}
-	w, err := New(Options{Every: LeastEvery, For: 3 * LeastEvery, Samplers: []Sampler{still}}, func(Event) error { return nil })
+	w, err := New(Options{Every: LeastEvery, For: 3 * LeastEvery, Samplers: []Sampler{still}, Cost: free}, func(Event) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +163,11 @@ func TestRunEnds(t *testing.T) {
 	if s, err := w.Run(ctx); err != nil || s.End != EndInterrupted {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := New(Options{Every: time.Millisecond}, nil); err == nil {
+	if _, err := New(Options{Every: time.Millisecond, Cost: free}, nil); err == nil {
 		t.Error("a millisecond between samples is accepted")
+	}
+	if _, err := New(Options{Every: LeastEvery}, nil); err == nil {
+		t.Error("a watch that does not know what its samplers cost is accepted")
 	}
 }
 

@@ -52,6 +52,8 @@ be read only in part, 130 interrupted.`,
 	f.StringVar(&o.Control, "control", "", "take a trace from this control `SOCKET` of a Go service (docs/control.md)")
 	f.DurationVar(&o.For, "for", 5*time.Second, "time that the trace covers, in whole seconds, up to 1m")
 	f.BoolVar(&o.Samples, "samples", true, "with --pprof, take a CPU profile too: its samples name what ran")
+	f.BoolVar(&o.Handlers, "handlers", false, "name the handlers of all requests of net/http, from outside; needs root or CAP_PERFMON and CAP_SYS_PTRACE,\nand costs the server some microseconds a request")
+	f.IntVar(&o.PID, "pid", 0, "`PID` of the server that --handlers looks at, unless COMMAND starts it")
 	f.StringVar(&o.Load.URL, "load", "", "load this `URL` while the trace is taken, and one second before and after")
 	f.StringVar(&o.Load.Rate, "rate", "", "`RATE` of the load, as in redline load (default: a closed loop)")
 	f.IntVar(&o.Load.Connections, "connections", 0, "connections of the load (default: as in redline load)")

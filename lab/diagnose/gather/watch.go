@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/watch"
 )
 
@@ -23,7 +24,7 @@ func (*Watch) Name() string { return "watch" }
 
 // Window watches for d.
 func (w *Watch) Window(ctx context.Context, d time.Duration, l *diagnose.Load) error {
-	r, err := watch.New(watch.Options{Every: every, For: d, Samplers: w.samplers, Marks: watch.Marks()}, func(e watch.Event) error {
+	r, err := watch.New(watch.Options{Every: every, For: d, Samplers: w.samplers, Marks: watch.Marks(), Cost: cputime.OfThread}, func(e watch.Event) error {
 		if e.Sample != nil {
 			l.Samples = append(l.Samples, *e.Sample)
 		}

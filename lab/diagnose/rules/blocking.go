@@ -45,6 +45,22 @@ func (v *view) behind(busy float64) float64 {
 	return locks * min(busy, 1)
 }
 
+// convoy raises a gain to what it is at least if a thread sleeps in calls while most requests wait for
+// the lock that it holds: that takes its time also where other processes take the CPUs, and the
+// threads that wait for one look like a server that is limited by CPU.
+func (v *view) convoy(g diagnose.Gain, calls []string) diagnose.Gain {
+	slept := 0.0
+	for _, n := range calls {
+		slept += known(v.load.Kernel.Blocked[n])
+	}
+	if v.load.Wall != nil || v.behind(seconds(v.load, calls)) == 0 {
+		return g
+	}
+	g.Latency = max(g.Latency, avoidable*bound(slept, 0, 1))
+	g.Ceiling = max(g.Ceiling, 1/(1-g.Latency)-1)
+	return g
+}
+
 // offCPU returns which share of the goroutines in system calls waits there: the others use the
 // CPU, as the stacks that keep selects do.
 func (v *view) offCPU(found *stacks, keep func(*stack) bool) float64 {
@@ -88,8 +104,9 @@ func blockingFile(v *view) *finding {
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(beyond(v.storing(), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(v.beyond(v.storing(), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
 	if inKernel > 0 {
+		f.Gain = v.convoy(f.Gain, syncNames)
 		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
 	}
 	if share > 0 {
@@ -147,7 +164,7 @@ func blockingCalls(v *view) *finding {
 	all := bound(max(share, inKernel)+held, 0, 1)
 	threads := v.cpu(threadWork)
 	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(beyond(threads, healthyThreads), avoidable*all), v.sureOfWaits(0.8)
+	f.Gain, f.Confidence = v.queueing(v.beyond(threads, healthyThreads), avoidable*all), v.sureOfWaits(0.8)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls, or wait to go on after one. Handing over between threads takes %s of the CPU time.", found.Total, percent(threads))}
 	if n := v.figure("threads"); n > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))

@@ -85,7 +85,7 @@ func (w work) find(v *view) *finding {
 	cost := bound(share+v.gc*v.allocated(w.match), 0, 1)
 	f := &finding{cpu: on, claims: w.match}
 	f.Title = fmt.Sprintf(w.title, percent(share))
-	f.Gain, f.Confidence = v.saving(beyond(cost, w.base)*w.saved), v.sureOfCPU(0.9)
+	f.Gain, f.Confidence = v.saving(v.beyond(cost, w.base)*w.saved), v.sureOfCPU(0.9)
 	f.Evidence = []string{fmt.Sprintf(w.does, percent(share))}
 	if more := cost - share; more > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("It allocates %s of the bytes; its part of garbage collection is another %s.", percent(v.allocated(w.match)), percent(more)))
@@ -259,7 +259,7 @@ func goroutinePerMessage(v *view) *finding {
 	schedule := v.cpu(scheduling)
 	f := &finding{claims: spawning, cpu: on}
 	f.Title = fmt.Sprintf("Starting and ending goroutines takes %s of the CPU time", percent(share))
-	f.Gain, f.Confidence = v.saving(beyond(share+max(schedule-healthyScheduling, 0), healthySpawning)), v.sureOfCPU(0.8)
+	f.Gain, f.Confidence = v.saving(v.beyond(share+max(schedule-healthyScheduling, 0), healthySpawning)), v.sureOfCPU(0.8)
 	f.Evidence = []string{fmt.Sprintf("Creating goroutines, growing their stacks and ending them takes %s of the CPU time, scheduling %s.", percent(share), percent(schedule))}
 	if v.helpers.Total > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("Beside %.3g goroutines of requests, %.3g others are at work.", v.requests.Total, v.helpers.Total))

@@ -270,6 +270,9 @@ func (v *view) sameFunctions(a, b *stacks) bool {
 // data centre a query or a call takes a few milliseconds.
 const slowExchange = 0.020
 
+// slowLocked is that time if it was measured, and most of the requests wait for a lock meanwhile.
+const slowLocked = 0.010
+
 // usualExchange is what such an exchange takes, in seconds.
 const usualExchange = 0.005
 
@@ -290,11 +293,14 @@ func slowDownstream(v *view) *finding {
 			most, wait, worst = t, known(p.Wait.Mean), p.Addr
 		}
 	}
-	exchange := wait
+	exchange, slow := wait, slowExchange
 	if held > leastWait { // one exchange after the other: requests wait for those before them, too
 		wait = max(wait, share*v.mean())
 	}
-	if wait <= slowExchange {
+	if held >= dominant && worst != "" && exchange >= slowLocked {
+		slow = slowLocked
+	}
+	if wait <= slow {
 		return nil
 	}
 	f := &finding{waits: found}

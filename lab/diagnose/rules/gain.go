@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/redline-go/redline/lab/diagnose"
 	"github.com/redline-go/redline/lab/report"
@@ -13,14 +14,23 @@ const (
 	saturated = diagnose.Saturated
 	// usable is the share of the CPUs that a server uses at best, with the generator beside it.
 	usable = 0.95
+	// sampled are the samples of a second of CPU time.
+	sampled = 99
+	// chance is how many standard errors a share has to be above another one to be larger.
+	chance = 2
 	// dominant is the share of a request's time from which a queue is what limits the rate.
 	dominant = 0.5
 )
 
 // beyond returns the share of the CPU time that a server saves if a kind of work shrinks from a
-// share to the one that it has in a healthy server: the rest of the work stays as it is.
-func beyond(share, healthy float64) float64 {
-	return bound((known(share)-healthy)/(1-healthy), 0, 1)
+// share to the one that it has in a healthy server: the rest of the work stays as it is. It is 0 if
+// so few samples may show the share by chance.
+func (v *view) beyond(share, healthy float64) float64 {
+	share = known(share)
+	if n := sampled * total(v.load.OnCPU); n > 0 && share-chance*math.Sqrt(share*(1-share)/n) <= healthy {
+		return 0
+	}
+	return bound((share-healthy)/(1-healthy), 0, 1)
 }
 
 // saving is the gain of a share of the CPU time. If the CPU limits the server, rate and latency

@@ -56,7 +56,7 @@ const (
 )
 
 func gcPressure(v *view) *finding {
-	excess := beyond(max(v.gc, healthyGC)+max(v.malloc, healthyMalloc), healthyGC+healthyMalloc)
+	excess := v.beyond(max(v.gc, healthyGC)+max(v.malloc, healthyMalloc), healthyGC+healthyMalloc)
 	if excess < leastGC {
 		return nil
 	}

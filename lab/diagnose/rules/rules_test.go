@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -222,6 +223,16 @@ func TestWords(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s, %s: %q is missing", c.id, c.name, c.want)
+		}
+	}
+}
+
+// A share of few samples is beyond a healthy one only if that is hardly chance; one of many is as it is.
+func TestBeyond(t *testing.T) {
+	for seconds, want := range map[float64]float64{0: 0.2, 0.2: 0, 1: 0.2, 10: 0.2} {
+		v := &view{load: &diagnose.Load{OnCPU: &diagnose.Stacks{Total: seconds}}}
+		if got := v.beyond(0.28, 0.1); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v s of stacks: %v, want %v", seconds, got, want)
 		}
 	}
 }

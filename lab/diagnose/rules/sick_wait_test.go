@@ -1,6 +1,11 @@
 package rules
 
-import "github.com/redline-go/redline/lab/diagnose"
+import (
+	"slices"
+	"testing"
+
+	"github.com/redline-go/redline/lab/diagnose"
+)
 
 const io = "IO wait"
 
@@ -268,4 +273,38 @@ var sickNetwork = []sick{
 			return p.waits(14, "waiting", io, under("internal/poll.(*FD).Write", "net.(*conn).Write", "net/http.checkConnErrorWriter.Write", "bufio.(*Writer).Write", "main.(*shop).show")...)
 		},
 	},
+}
+
+// A server that is asked with a lock held is named beside the lock, also if it is not very slow: all
+// requests wait for it, one after the other.
+func TestSlowWithLockHeld(t *testing.T) {
+	for wait, want := range map[float64]bool{0.004: false, 0.011: true} {
+		p := healthy().waits(13, "waiting", "sync.Mutex.Lock", under("internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.(*rates).get", "main.(*shop).show")...).
+			wall(0.4, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*rates).get", "main.(*shop).show")...)
+		p.knee().Latency.Mean = 0.017
+		p.peer(diagnose.Peer{Addr: "10.0.0.9:80", Sends: 70, Bytes: 200, Waits: 70, Wait: diagnose.Delay{Mean: wait, P50: wait}})
+		causes := Find(p.Evidence)
+		slow := slices.ContainsFunc(causes, func(c diagnose.Cause) bool { return c.ID == "slow-downstream" })
+		if len(causes) == 0 || causes[0].ID != "lock-contention" || slow != want {
+			t.Errorf("an exchange of %v s: %+v", wait, causes)
+		}
+	}
+}
+
+// What a thread sleeps with a lock held is the file's also if others take the CPUs, so that the
+// threads wait for one and the server looks as if it computed all the time.
+func TestAsleepBesideOthers(t *testing.T) {
+	for slept, want := range map[float64]bool{0: false, 0.28: true} {
+		p := healthy()
+		k := p.knee()
+		k.Wall, p.Server.Language, p.Server.CPUs, k.InFlight, k.Rate, k.Cores, k.Latency.Mean = nil, "python", 1, 16, 1257, 0.44, 0.0127
+		k.CPU = k.Cores / k.Rate
+		k.Generator.Foreign = 0.6
+		p.count("sched_wait", 0.61).call("fsync", diagnose.Syscall{Rate: 1338, Seconds: 0.729}).call("futex", diagnose.Syscall{Rate: 5459, Seconds: 16.2})
+		k.Kernel.Blocked = map[string]float64{"fsync": slept, "futex": 16}
+		causes := Find(p.Evidence)
+		if got := slices.ContainsFunc(causes, func(c diagnose.Cause) bool { return c.ID == "blocking-file" && c.Gain.Latency > 0.2 }); got != want {
+			t.Errorf("%v s asleep: %+v", slept, causes)
+		}
+	}
 }

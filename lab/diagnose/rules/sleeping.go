@@ -227,6 +227,7 @@ func diskSync(v *view) *finding {
 	f.Title = fmt.Sprintf("Requests wait for the disk: a thread is in %s %s of the time", most, percent(min(busy, 1)))
 	// One thread waits for the disk, and the others for it.
 	f.Gain, f.Confidence = v.queueing(batched*cpu, avoidable*max(share, min(busy, 1))), v.sureOfWaits(0.85)
+	f.Gain = v.convoy(f.Gain, diskNames)
 	f.Evidence = []string{
 		fmt.Sprintf("A request makes %.2g calls that return when data is on the disk; threads are in them for %.2f s each second.", v.perRequest(rates(v.load, diskNames)), busy),
 		"The server uses " + v.using() + ".",

@@ -70,9 +70,9 @@ func lockContention(v *view) *finding {
 		return nil
 	}
 	f := &finding{waits: waits}
-	f.Gain, f.Confidence = v.queueing(beyond(spin, healthyLocks), share), v.sureOfWaits(0.9)
+	f.Gain, f.Confidence = v.queueing(v.beyond(spin, healthyLocks), share), v.sureOfWaits(0.9)
 	if share < leastWait {
-		f.Gain = v.saving(beyond(spin, healthyLocks))
+		f.Gain = v.saving(v.beyond(spin, healthyLocks))
 	}
 	f.Sites = places(waits, everything)
 	f.Title = fmt.Sprintf("Requests wait for a lock %s of their time", percent(share))
@@ -166,10 +166,10 @@ func channelContention(v *view) *finding {
 	}
 	f := &finding{waits: waits}
 	f.Title = fmt.Sprintf("Requests wait for a channel %s of their time", percent(share))
-	f.Gain, f.Confidence = v.queueing(beyond(work, healthyChannels), share), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(v.beyond(work, healthyChannels), share), v.sureOfWaits(0.85)
 	f.Sites = places(waits, everything)
 	if share < leastWait {
-		f.Gain, f.Confidence = v.saving(beyond(work, healthyChannels)), v.sureOfCPU(0.7)
+		f.Gain, f.Confidence = v.saving(v.beyond(work, healthyChannels)), v.sureOfCPU(0.7)
 		f.Title = fmt.Sprintf("Channels take %s of the CPU time", percent(work))
 		f.Sites = places(v.load.OnCPU.With(channelWork), channelWork)
 	}
@@ -224,7 +224,7 @@ func syncLogging(v *view) *finding {
 		cost = max(v.cpu(called("vfs_write", "ksys_write")), healthyLogging)
 		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
 	}
-	f.Gain, f.Confidence = v.queueing(beyond(cost, healthyLogging)*batchedLogging, waits), v.sureOfCPU(0.85)
+	f.Gain, f.Confidence = v.queueing(v.beyond(cost, healthyLogging)*batchedLogging, waits), v.sureOfCPU(0.85)
 	if waits >= dominant {
 		f.Confidence = max(f.Confidence, v.sureOfWaits(0.85))
 	}

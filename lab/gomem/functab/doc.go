@@ -9,7 +9,7 @@
 //	}
 //
 // The layout is that of runtime/symtab.go and runtime/symtabinl.go, which has not changed from
-// Go 1.20 to Go 1.26. Nothing in a table is trusted: a number that points outside of it ends
+// Go 1.20 to Go 1.27. Nothing in a table is trusted: a number that points outside of it ends
 // what is being read, and every loop is bounded. A Table is not changed by reading, and may be
 // used by several goroutines if read may.
 package functab

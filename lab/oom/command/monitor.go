@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/oom"
 	"github.com/redline-go/redline/lab/watch"
 	watching "github.com/redline-go/redline/lab/watch/command"
@@ -120,7 +121,7 @@ func (m *monitor) watch(ctx context.Context) {
 			}
 		}
 	}()
-	w, err := watch.New(watch.Options{Every: sampleEvery, Samplers: samplers[:1]}, func(e watch.Event) error {
+	w, err := watch.New(watch.Options{Every: sampleEvery, Samplers: samplers[:1], Cost: cputime.OfThread}, func(e watch.Event) error {
 		switch {
 		case e.Sample != nil:
 			m.take(e.Sample)
@@ -129,11 +130,15 @@ func (m *monitor) watch(ctx context.Context) {
 		}
 		return nil
 	})
+	var seen watch.Summary
 	if err == nil {
-		_, err = w.Run(ctx)
+		seen, err = w.Run(ctx)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		m.miss(err.Error())
+	case seen.Sparse():
+		m.miss("the runtime of the program: " + seen.Taken())
 	}
 }
 

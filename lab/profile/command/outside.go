@@ -62,7 +62,12 @@ func (s *best) Take(ctx context.Context, k profile.Kind, d time.Duration) ([]byt
 	if p.DurationNanos == 0 {
 		p.DurationNanos = d.Nanoseconds()
 	}
-	profile.Window{Seconds: float64(p.DurationNanos) / 1e9, Notes: notes}.Mark(p)
+	w, err := profile.WindowOf(p)
+	if err != nil {
+		return nil, err
+	}
+	w.Seconds, w.Notes = float64(p.DurationNanos)/1e9, notes
+	w.Mark(p)
 	var out bytes.Buffer
 	if err := p.Write(&out); err != nil {
 		return nil, fmt.Errorf("encode a profile: %w", err)

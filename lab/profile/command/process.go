@@ -45,12 +45,22 @@ func outside() map[profile.Kind]Outside {
 	}
 }
 
+// slicesOfWindow is in how many parts of its window a profile tells when a stack ran.
+const slicesOfWindow = 100
+
 // sampled takes profiles of a kind of samples of the kernel.
 func sampled(kind stacks.Kind) Outside {
 	return func(ctx context.Context, a Ask) (*pprof.Profile, []string, error) {
-		taken, err := stacks.Take(ctx, stacks.Options{PIDs: []int{a.PID}, Tree: a.Tree, Kind: kind, For: a.For, Hz: a.Hz, Kernel: a.Kernel, Lines: true})
+		o := stacks.Options{PIDs: []int{a.PID}, Tree: a.Tree, Kind: kind, For: a.For, Hz: a.Hz, Kernel: a.Kernel, Lines: true}
+		if kind == stacks.CPU {
+			o.Slices = slicesOfWindow
+		}
+		taken, err := stacks.Take(ctx, o)
 		if err != nil {
 			return nil, nil, err
+		}
+		if o.Slices > 0 {
+			profile.Window{Slice: a.For.Seconds() / float64(o.Slices)}.Mark(taken.Profile)
 		}
 		notes := taken.Notes
 		if taken.Lost > 0 {

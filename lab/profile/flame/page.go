@@ -1,10 +1,13 @@
 package flame
 
 import (
+	"cmp"
 	_ "embed" // the template
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/profile/frames"
@@ -43,7 +46,9 @@ type view struct {
 	Diff    bool     `json:"diff,omitempty"`
 	Each    bool     `json:"each,omitempty"` // a difference is for each request; else of shares
 	Origins []string `json:"origins"`
-	Used    []bool   `json:"used"` // origins that occur
+	Used    []bool   `json:"used"`             // origins that occur
+	Slices  int      `json:"slices,omitempty"` // parts of the window; 0: when stacks ran is unknown
+	Slice   float64  `json:"slice,omitempty"`  // seconds of each
 }
 
 // forest is the tree, in columns.
@@ -54,6 +59,7 @@ type forest struct {
 	Parents []int32  `json:"parents"`
 	Totals  []int64  `json:"totals"`
 	Before  []int64  `json:"before,omitempty"` // of a difference
+	Ran     []int64  `json:"ran,omitempty"`    // when: node, part of the window and value, and so on
 }
 
 // shown is what the template needs.
@@ -62,7 +68,7 @@ type shown struct {
 	Title, What string
 	From        []string // process, date and command of the profiles
 	Notes       []string
-	Diff        bool
+	Diff, Timed bool
 	Functions   web.Table
 }
 
@@ -75,6 +81,10 @@ func Write(w io.Writer, p Page) error {
 	s := p.Samples
 	v := view{Unit: s.Unit, Total: float64(s.Total), Scale: s.PerRequest(), Origins: frames.Origins(), Used: used}
 	d := shown{Title: title(p.Name, s), What: show.Title(s), From: from("", s), Notes: s.Window.Notes, Diff: p.Before != nil, Functions: functions(s)}
+	if p.Before == nil && len(s.Slices) > 0 {
+		f.Ran, v.Slices, v.Slice = ran(s, calls), int(slices.Max(s.Slices))+1, s.Window.Slice
+	}
+	d.Timed = v.Slices > 1
 	if b := p.Before; b != nil {
 		v.Diff, v.Before, v.Scaled, v.Each = true, float64(b.Total), b.PerRequest(), show.ScaleOf(b, s).Each
 		d.From = append(from("before: ", b), from("after: ", s)...)
@@ -148,6 +158,36 @@ func forestOf(c *tree.Calls, diff bool) (f forest, used []bool) {
 		}
 	}
 	return f, used
+}
+
+// ran returns when the stacks ran: for each node where some end and each part of the window the value.
+// Stacks whose last functions are not in the tree end at their callers.
+func ran(s *tree.Samples, c *tree.Calls) (list []int64) {
+	type edge struct{ caller, symbol int32 }
+	nodes := map[edge]int32{}
+	for i, n := range c.Nodes {
+		nodes[edge{n.Parent, n.Symbol}] = int32(i)
+	}
+	type moment struct{ node, slice int32 }
+	sums := map[moment]int64{}
+	for i, stack := range s.Stacks {
+		at := int32(0)
+		for _, symbol := range stack {
+			next, ok := nodes[edge{at, symbol}]
+			if !ok {
+				break
+			}
+			at = next
+		}
+		sums[moment{at, s.Slices[i]}] += s.Values[i]
+	}
+	order := slices.SortedFunc(maps.Keys(sums), func(a, b moment) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.slice, b.slice))
+	})
+	for _, m := range order {
+		list = append(list, int64(m.node), int64(m.slice), sums[m])
+	}
+	return list
 }
 
 // functions returns the table of the largest functions.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,37 @@ func TestWriteDiff(t *testing.T) {
 	f, _ := forestOf(after.Diff(before), true)
 	if len(f.Symbols) != 3 || len(f.Before) != 3 || f.Symbols[0] != -1 || f.Before[0] != 15 || f.Totals[0] != 30 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// The page says when stacks ran, if all samples tell; what is left out of the tree counts for its callers.
+func TestWriteTimed(t *testing.T) {
+	p := profiletest.Of("cpu", "nanoseconds", "main.main;main.f 30\nmain.main;main.f 20\nmain.main;main.g 10\n")
+	for i, s := range p.Sample {
+		s.NumLabel = map[string][]int64{profile.SliceLabel: {int64(i)}}
+	}
+	profile.Window{Seconds: 3, Slice: 1}.Mark(p)
+	s, err := tree.Read(p, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, Page{Name: "cpu", Samples: s}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, `"slices":3,"slice":1`) || !strings.Contains(text, `id="strip"`) {
+		t.Error("the page does not say when stacks ran")
+	}
+	calls := s.Calls()
+	if got, want := ran(s, calls), []int64{2, 0, 30, 2, 1, 20, 3, 2, 10}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := ran(s, calls.Largest(3)), []int64{1, 2, 10, 2, 0, 30, 2, 1, 20}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	p.Sample[1].NumLabel = nil
+	if s, err = tree.Read(p, 1, ""); err != nil || s.Slices != nil {
+		t.Errorf("%v, %v", s.Slices, err)
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 
 // Config says what is observed. The zero value of each field is the least.
 type Config struct {
-	Type    uint32 // Software or Tracepoint
+	Type    uint32 // Software or Tracepoint, or that of ProbeType
 	Event   uint64 // CPUClock, or the tracepoint's number
 	Period  uint64 // one record each so many nanoseconds or hits
 	Inherit bool   // threads that the task creates later, and its children
@@ -31,4 +31,8 @@ type Config struct {
 	Tasks    bool // records of new tasks, names, programs and mappings too
 	Returns  bool // records of tasks that run again too
 	NoIdle   bool // nothing of idle CPUs
+
+	Path     string // of Type [ProbeType]: the program whose function is observed
+	Offset   uint64 // of the function's code in it
+	Argument bool   // records have the first register: in Go that is the function's first argument
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -27,6 +30,14 @@ const (
 // which needs a permission. The caller closes the result.
 func Open(c Config, task, cpu int) (*Event, error) {
 	attr := c.attr()
+	if c.Path != "" {
+		path, err := unix.BytePtrFromString(c.Path)
+		if err != nil {
+			return nil, fmt.Errorf("observe a function of %q: %w", c.Path, err)
+		}
+		defer runtime.KeepAlive(path)
+		attr.Ext1, attr.Ext2 = uint64(uintptr(unsafe.Pointer(path))), c.Offset
+	}
 	fd, err := unix.PerfEventOpen(attr, task, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if errors.Is(err, unix.EINVAL) && attr.Bits&bitInheritThread != 0 {
 		attr.Bits &^= bitInheritThread
@@ -65,11 +76,29 @@ func (c Config) attr() *unix.PerfEventAttr {
 	set(c.Returns, unix.PerfBitContextSwitch, 0)
 	set(c.NoIdle, unix.PerfBitExcludeIdle, 0)
 	set(c.Tasks, unix.PerfBitMmap|unix.PerfBitMmap2|unix.PerfBitComm|unix.PerfBitCommExec|unix.PerfBitTask, 0)
+	if c.Argument {
+		const first = 1 // AX and X0
+		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER
+		a.Sample_regs_user = first
+	}
 	if c.Leaf > 0 && leafRegisters != 0 {
 		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
 		a.Sample_regs_user, a.Sample_stack_user = leafRegisters, uint32(c.Leaf)&^7
 	}
 	return a
+}
+
+// ProbeType returns the type of events that are calls of a function of a program.
+func ProbeType() (uint32, error) {
+	text, err := os.ReadFile("/sys/bus/event_source/devices/uprobe/type")
+	if err != nil {
+		return 0, fmt.Errorf("find the events of functions: %w", err)
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("find the events of functions: %w", err)
+	}
+	return uint32(n), nil
 }
 
 func control(fd int, request, arg uintptr) error {

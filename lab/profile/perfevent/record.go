@@ -33,6 +33,8 @@ type Record struct {
 	Raw    []byte   // fields of the tracepoint
 	Leaf   *Leaf
 
+	Argument uint64 // the first register
+
 	Exec bool   // the name is that of a new program
 	Name string // of a task, or of a mapped file
 	Map  Mapping
@@ -149,6 +151,9 @@ func sample(body []byte, of func(id uint64) (Config, bool)) (Record, bool) {
 	}
 	if config.Raw {
 		r.Raw = c.take(uint64(c.u32()))
+	}
+	if config.Argument && c.u64() != 0 { // PERF_SAMPLE_REGS_ABI_NONE
+		r.Argument = c.u64()
 	}
 	if config.Leaf > 0 && leafRegisters != 0 {
 		r.Leaf = leaf(&c)

@@ -22,7 +22,7 @@ func TestOptions(t *testing.T) {
 	own := []int{os.Getpid()}
 	for name, o := range map[string]Options{
 		"no process": {For: time.Second}, "no window": {PIDs: own}, "negative": {PIDs: own, For: -1},
-		"long": {PIDs: own, For: 2 * time.Hour}, "kind": {PIDs: own, For: 1, Kind: "heap"}, "rate": {PIDs: own, For: 1, Hz: 1e6},
+		"long": {PIDs: own, For: 2 * time.Hour}, "kind": {PIDs: own, For: 1, Kind: "heap"}, "rate": {PIDs: own, For: 1, Hz: 1e6}, "parts": {PIDs: own, For: 1, Slices: maxSlices + 1},
 	} {
 		if _, err := Take(context.Background(), o); err == nil {
 			t.Errorf("%s: no error", name)

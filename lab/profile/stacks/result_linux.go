@@ -148,6 +148,9 @@ func (b *builder) add(x *bucket) {
 	if x.state != 0 {
 		sample.Label["state"] = []string{string(x.state)}
 	}
+	if x.slice > 0 {
+		sample.NumLabel["slice"] = []int64{int64(x.slice - 1)}
+	}
 	for i, addr := range x.kernel {
 		if name, _ := b.files.kernel.Lookup(addr); i == 0 && strings.HasPrefix(name, "__traceiter_") {
 			continue // of the tracepoint itself

@@ -15,6 +15,7 @@ type place struct {
 	pid, tid int
 	name     string // of the thread
 	state    byte   // of a thread that left, 0 otherwise
+	slice    uint16 // part of the window, from 1; 0: it is not told apart
 	kernel   []uint64
 	user     []uint64
 }
@@ -44,6 +45,10 @@ func (s *samples) add(at place, count, value int64) {
 		s.single += count
 	}
 	b := s.buckets[string(s.encode(at))]
+	if b == nil && at.slice > 0 && len(s.buckets) >= maxStacks/2 {
+		at.slice = 0 // rather than the stack
+		b = s.buckets[string(s.encode(at))]
+	}
 	if b == nil && len(s.buckets) >= maxStacks {
 		s.folded += count
 		at.kernel, at.user = at.kernel[:min(1, len(at.kernel))], at.user[:min(1, len(at.user))]
@@ -67,6 +72,7 @@ func (s *samples) encode(at place) []byte {
 	k := append(s.key[:0], at.state, byte(len(at.kernel)))
 	k = binary.LittleEndian.AppendUint64(k, uint64(at.pid)<<32|uint64(uint32(at.tid)))
 	k = binary.LittleEndian.AppendUint64(k, at.space.number)
+	k = binary.LittleEndian.AppendUint16(k, at.slice)
 	for _, stack := range [][]uint64{at.kernel, at.user} {
 		for _, addr := range stack {
 			k = binary.LittleEndian.AppendUint64(k, addr)

@@ -53,6 +53,7 @@ type plan struct {
 // session is one taking of a profile.
 type session struct {
 	opts      Options
+	began     uint64         // the window, as records have the time
 	period    uint64         // nanoseconds of CPU time, or waits
 	periods   map[int]uint64 // waits, of threads that do not have 1
 	plans     []plan

@@ -30,13 +30,17 @@ type Options struct {
 	// Lines reads the debugging information of programs that are not written in Go, for source
 	// files and lines. It takes memory: up to 256 MiB for a program.
 	Lines bool
+	// Slices divides the window into so many parts, 1000 at most, which the samples of Kind CPU name: two
+	// with the same stack in different parts are not merged. 0: they are.
+	Slices int
 }
 
 // Taken is a profile with what there is to say about it.
 type Taken struct {
 	// Profile has the values samples/count and cpu/nanoseconds, or waits/count and
 	// offcpu/nanoseconds, and the labels pid, thread and comm. Samples of Kind OffCPU also have
-	// the label state: S (interruptible), D (uninterruptible), T (stopped) or I (idle).
+	// the label state: S (interruptible), D (uninterruptible), T (stopped) or I (idle). With
+	// Slices they have the label slice: the part of the window, from 0. One that is not told apart has none.
 	// Frames of the kernel have the mapping [kernel].
 	Profile *profile.Profile
 	Lost    uint64   // records for which the kernel found no room
@@ -59,6 +63,7 @@ const (
 	defaultHz = 99 // not a divisor of the rates at which programs do something themselves
 	maxHz     = 10_000
 	maxFor    = time.Hour
+	maxSlices = 1000
 )
 
 // check completes the options.
@@ -80,6 +85,9 @@ func (o Options) check() (Options, error) {
 	}
 	if o.Hz < 1 || o.Hz > maxHz {
 		return o, fmt.Errorf("%d samples per second: it is 1 to %d", o.Hz, maxHz)
+	}
+	if o.Slices < 0 || o.Slices > maxSlices {
+		return o, fmt.Errorf("%d parts of the window: it is 0 to %d", o.Slices, maxSlices)
 	}
 	return o, nil
 }

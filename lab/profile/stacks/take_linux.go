@@ -49,6 +49,7 @@ const (
 
 // run reads the rings until the window ends.
 func (s *session) run(ctx context.Context) error {
+	s.began = perfevent.Now()
 	for _, e := range s.events {
 		if err := e.Enable(); err != nil {
 			return err
@@ -184,7 +185,17 @@ func (s *session) sampled(r *perfevent.Record) {
 		s.waits.left(r, at, from.config.Period)
 		return
 	}
+	at.slice = s.slice(r.Time)
 	s.samples.add(at, 1, int64(s.period))
+}
+
+// slice returns the part of the window that a time is in.
+func (s *session) slice(at uint64) uint16 {
+	if s.opts.Slices == 0 {
+		return 0
+	}
+	passed := time.Duration(max(int64(at-s.began), 0))
+	return uint16(min(int(passed*time.Duration(s.opts.Slices)/s.opts.For), s.opts.Slices-1)) + 1
 }
 
 // forked keeps account of new threads and children.

@@ -142,3 +142,24 @@ func TestDamagedTable(t *testing.T) {
 		}
 	}
 }
+
+// Inline trees are where the version of the module has them, also if a file has no lengths but
+// only relocations.
+func TestGofunc(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields map[uint64]uint64
+		old    bool
+	}{
+		"1.18":             {map[uint64]uint64{296: 0x700000, 304: 1}, true},
+		"1.20":             {map[uint64]uint64{296: 0x600000, 304: 0x680000, 312: 0x5f0000, 320: 1}, false},
+		"1.27":             {map[uint64]uint64{296: 0x600000, 304: 0x70000, 312: 0x680000, 320: 0x70010, 328: 0x2000, 336: 0x5f0000, 344: 1}, false},
+		"1.27, types low":  {map[uint64]uint64{296: 0x2000, 304: 0x70000, 312: 0x82000, 344: 1}, false},
+		"1.27, relocated":  {map[uint64]uint64{296: 0x600000, 312: 0x680000, 336: 0x5f0000, 344: 1}, false},
+		"1.20, other data": {map[uint64]uint64{296: 0x600000, 304: 0x680000, 312: 0x690000, 320: 1}, false},
+	} {
+		table := goTable{old: c.old}
+		if got := table.gofuncOf(func(at uint64) uint64 { return c.fields[at] }); got != 1 {
+			t.Errorf("%s: %#x", name, got)
+		}
+	}
+}

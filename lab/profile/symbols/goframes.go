@@ -20,6 +20,22 @@ const (
 	inlineSize  = 16 // bytes of runtime.inlinedCall, since Go 1.20
 )
 
+// GoFunction returns where the code of a function of a Go program is in the file; false if the
+// function has no code of its own.
+func (f *File) GoFunction(name string) (offset uint64, ok bool) {
+	t := f.golang
+	if t == nil {
+		return 0, false
+	}
+	for i := range t.funcs {
+		info := t.index + uint64(binary.LittleEndian.Uint32(t.data[t.index+8*uint64(i)+4:]))
+		if info+44 <= uint64(len(t.data)) && t.string(t.names+uint64(t.word(info+funcName))) == name {
+			return f.offset(t.text + uint64(t.entry(i)))
+		}
+	}
+	return 0, false
+}
+
 // lookup returns the functions at an address, with inlined calls.
 func (t *goTable) lookup(addr uint64) []Frame {
 	info, entry, ok := t.find(addr)

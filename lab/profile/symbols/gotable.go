@@ -105,25 +105,38 @@ func (f *File) search(off, length, step, size uint64, accept func([]byte) bool) 
 	return 0, false, nil
 }
 
-// Fields of runtime.moduledata, in bytes from its start, since Go 1.18 and 1.20.
+// Fields of runtime.moduledata, in bytes from its start, since Go 1.20. Those of Go 1.18 have other
+// places from moduleTypes on, and those of Go 1.27 from the word after it.
 const (
-	moduleMin     = 160
-	moduleText    = 176
-	moduleGofunc  = 320
-	moduleGofunc0 = 304
+	moduleMin      = 160
+	moduleText     = 176
+	moduleTypes    = 296
+	moduleGofunc   = 320
+	moduleGofunc18 = 304
+	moduleGofunc27 = 344
+	moduleSize     = moduleGofunc27 + 8
 )
+
+// gofuncOf returns the address of inline trees, by the words of a module. Go 1.27 puts three lengths
+// before it: that of the types is between their begin and their end, where the earlier versions have
+// the end, and after it the beginning of other data. A length is no address: relocations lack it.
+func (t *goTable) gofuncOf(word func(at uint64) uint64) uint64 {
+	switch {
+	case t.old:
+		return word(moduleGofunc18)
+	case word(moduleTypes)+word(moduleTypes+8) <= word(moduleTypes+16):
+		return word(moduleGofunc27)
+	}
+	return word(moduleGofunc)
+}
 
 // locate finds where the code of Go begins. runtime.firstmoduledata says so: it begins with the
 // address of the table.
 func (t *goTable) locate(header uint64) error {
-	gofunc := uint64(moduleGofunc)
-	if t.old {
-		gofunc = moduleGofunc0
-	}
-	if ok, err := t.inData(gofunc); ok || err != nil {
+	if ok, err := t.inData(); ok || err != nil {
 		return err
 	}
-	if ok, err := t.inRelocations(gofunc); ok || err != nil {
+	if ok, err := t.inRelocations(); ok || err != nil {
 		return err
 	}
 	// Up to Go 1.25 the header has it, unless the program is relocated.
@@ -144,21 +157,20 @@ func (t *goTable) plausible(text, least uint64) bool {
 }
 
 // inData looks for the module in the data of a program that is not relocated.
-func (t *goTable) inData(gofunc uint64) (bool, error) {
-	size := gofunc + 8
+func (t *goTable) inData() (bool, error) {
 	for _, s := range t.file.loads {
 		if s.flags&elf.PF_X != 0 {
 			continue
 		}
-		_, ok, err := t.file.search(s.off, s.filesz, 8, size, func(p []byte) bool {
+		_, ok, err := t.file.search(s.off, s.filesz, 8, moduleSize, func(p []byte) bool {
 			if binary.LittleEndian.Uint64(p) != t.addr {
 				return false
 			}
-			text := binary.LittleEndian.Uint64(p[moduleText:])
-			if !t.plausible(text, binary.LittleEndian.Uint64(p[moduleMin:])) {
+			word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(p[at:]) }
+			if !t.plausible(word(moduleText), word(moduleMin)) {
 				return false
 			}
-			t.text, t.gofunc = text, binary.LittleEndian.Uint64(p[gofunc:])
+			t.text, t.gofunc = word(moduleText), t.gofuncOf(word)
 			return true
 		})
 		if ok || err != nil {
@@ -170,7 +182,7 @@ func (t *goTable) inData(gofunc uint64) (bool, error) {
 
 // inRelocations looks for the module among the relocations of a program whose pointers are
 // written by the dynamic linker (R_X86_64_RELATIVE, R_AARCH64_RELATIVE).
-func (t *goTable) inRelocations(gofunc uint64) (bool, error) {
+func (t *goTable) inRelocations() (bool, error) {
 	const size = 24 // Elf64_Rela
 	each := func(visit func(off, addend uint64)) error {
 		for _, s := range t.file.sections {
@@ -201,14 +213,14 @@ func (t *goTable) inRelocations(gofunc uint64) (bool, error) {
 	}
 	err = each(func(off, addend uint64) {
 		for start, fields := range found {
-			if d := off - start; d == moduleMin || d == moduleText || d == gofunc {
+			if d := off - start; d < moduleSize {
 				fields[d] = addend
 			}
 		}
 	})
 	for _, fields := range found {
 		if t.plausible(fields[moduleText], fields[moduleMin]) {
-			t.text, t.gofunc = fields[moduleText], fields[gofunc]
+			t.text, t.gofunc = fields[moduleText], t.gofuncOf(func(at uint64) uint64 { return fields[at] })
 			return true, err
 		}
 	}

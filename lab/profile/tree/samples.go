@@ -16,6 +16,8 @@ import (
 const (
 	deepest   = 2048     // frames of a stack; the innermost ones of a deeper one are left out
 	allFrames = 50 << 20 // frames of all stacks
+
+	mostSlices = 1000 // parts of a window
 )
 
 // Symbol is a function of a profile.
@@ -34,6 +36,7 @@ type Samples struct {
 	Symbols    []Symbol
 	Stacks     [][]int32 // indexes into Symbols, outermost first
 	Values     []int64   // of the stacks
+	Slices     []int32   // parts of the window in which the stacks ran; nil unless all of them tell
 	Total      int64
 	Cut        int // stacks that were too deep
 	Window     profile.Window
@@ -61,8 +64,14 @@ func Read(p *pprof.Profile, value int, module string) (*Samples, error) {
 			return nil, fmt.Errorf("%w: the stacks have more than %d million frames", profile.ErrTooLarge, allFrames>>20)
 		}
 		s.Stacks = append(s.Stacks, stack)
+		if at := one.NumLabel[profile.SliceLabel]; w.Slice > 0 && len(at) == 1 && at[0] >= 0 && at[0] < mostSlices {
+			s.Slices = append(s.Slices, int32(at[0]))
+		}
 		s.Values = append(s.Values, one.Value[value])
 		s.Total += one.Value[value]
+	}
+	if len(s.Slices) < len(s.Stacks) {
+		s.Slices = nil
 	}
 	return s, nil
 }

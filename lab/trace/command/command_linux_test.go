@@ -115,6 +115,8 @@ func TestUsage(t *testing.T) {
 	file := sampleFile(t)
 	for want, change := range map[string]func(*Options){
 		"name a trace":              func(*Options) {},
+		"name it with --pid":        func(o *Options) { o.PProf, o.Handlers = "http://127.0.0.1:1", true },
+		"--pid names the process":   func(o *Options) { o.PProf, o.PID = "http://127.0.0.1:1", 7 },
 		"say where ./s serves":      func(o *Options) { o.Command = []string{"./s"} },
 		"name one source":           func(o *Options) { o.PProf, o.Control = "http://127.0.0.1:1", "/s" },
 		"nothing to start":          func(o *Options) { o.File, o.Command = file, []string{"./s"} },

@@ -23,6 +23,8 @@ const (
 	// ExitPartial is the exit code if the trace could only be read in part.
 	ExitPartial = 3
 
+	firstClocked = "1.25" // version of Go whose traces tell the time of other clocks
+
 	maxTime = time.Minute // that a trace may cover: what a control socket allows, too
 	mebi    = 1 << 20
 )
@@ -34,7 +36,11 @@ type Options struct {
 	Control string // path of a control socket
 	Command []string
 
-	For     time.Duration
+	For time.Duration
+	// Handlers names the handlers of requests from outside, of the command or the process PID.
+	Handlers bool
+	PID      int
+
 	Samples bool // take a CPU profile at the same time, whose samples are in the trace
 	Load    Load
 	Save    string
@@ -63,7 +69,7 @@ func Run(ctx context.Context, o Options, console Console) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(report(ctx, &o, console, f, o.File, ""), f.Close())
+		return errors.Join(report(ctx, &o, console, f, origin{name: o.File}), f.Close())
 	}
 	f, err := os.CreateTemp("", "redline-trace-*")
 	if err != nil {
@@ -79,8 +85,7 @@ func Run(ctx context.Context, o Options, console Console) error {
 
 // taken takes a trace into f, and reports it.
 func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
-	source, err := take(ctx, o, console, f)
-	cut := ""
+	from, err := take(ctx, o, console, f)
 	begun, failed := f.Seek(0, io.SeekEnd)
 	switch {
 	case failed != nil:
@@ -89,7 +94,7 @@ func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
 		for line := range strings.Lines(redact.Text(err.Error())) {
 			fmt.Fprintf(console.Err, "redline: %s\n", strings.TrimSpace(line))
 		}
-		cut = "the connection ended before it was complete"
+		from.cut = "the connection ended before it was complete"
 	case err != nil:
 		return err
 	}
@@ -100,7 +105,14 @@ func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return errors.Join(kept, fmt.Errorf("read the trace: %w", err))
 	}
-	return errors.Join(kept, report(ctx, o, console, f, source, cut))
+	return errors.Join(kept, report(ctx, o, console, f, from))
+}
+
+// origin is where a trace comes from.
+type origin struct {
+	name     string
+	cut      string          // why it is not whole; empty: it is, or only the reader knows
+	handlers *trace.Handlers // that were seen from outside; nil: nobody looked
 }
 
 // save copies a trace that was taken to the file that was asked for.
@@ -138,6 +150,10 @@ func (o *Options) check() error {
 		return cli.Usage("%s is a file: there is nothing to start", o.File)
 	case o.File != "" && (o.Load.URL != "" || o.Save != ""):
 		return cli.Usage("%s is a file: --load and --save are for traces that are taken", o.File)
+	case o.Handlers && (o.File != "" || o.PID == 0 && len(o.Command) == 0):
+		return cli.Usage("--handlers looks at a process while the trace is taken: name it with --pid, or start it")
+	case o.PID != 0 && (!o.Handlers || o.PID < 0 || len(o.Command) > 0):
+		return cli.Usage("--pid names the process of --handlers that runs already")
 	case o.For < time.Second || o.For > maxTime || o.For%time.Second != 0:
 		return cli.Usage("--for %v: write whole seconds, from 1s to %v", o.For, maxTime)
 	case o.Load.URL == "" && (o.Load.Rate != "" || o.Load.Connections != 0):
@@ -159,19 +175,21 @@ func interrupted(console Console) error {
 	return cli.ExitCode(130)
 }
 
-// report reads a trace and writes all that was asked for. cut says why the trace is not whole, if it
-// is known before.
-func report(ctx context.Context, o *Options, console Console, in io.Reader, source, cut string) error {
-	r, err := trace.Read(ctx, in, trace.Options{Memory: o.Memory * mebi})
+// report reads a trace and writes all that was asked for.
+func report(ctx context.Context, o *Options, console Console, in io.Reader, from origin) error {
+	r, err := trace.Read(ctx, in, trace.Options{Memory: o.Memory * mebi, Handlers: from.handlers})
 	if ctx.Err() != nil {
 		return interrupted(console)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", redact.Text(source), err)
+		return fmt.Errorf("%s: %w", redact.Text(from.name), err)
 	}
-	r.Source = redact.Text(source)
+	if from.handlers != nil && r.Go < firstClocked {
+		fmt.Fprintf(console.Err, "redline: --handlers named none: only traces of programs of Go %s and newer tell the time of other clocks\n", firstClocked)
+	}
+	r.Source = redact.Text(from.name)
 	if r.Partial == "" {
-		r.Partial = cut
+		r.Partial = from.cut
 	}
 	// An output that cannot be written does not keep the others from being written.
 	if o.JSON != "" {

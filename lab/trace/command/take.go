@@ -19,6 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/child"
 	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/load/observe"
+	"github.com/redline-go/redline/lab/trace/handlers"
 )
 
 const (
@@ -31,39 +32,64 @@ const (
 // errCut is the error of a trace of which only the beginning came.
 var errCut = errors.New("the trace is cut off")
 
-// take takes a trace into f, while the load runs if there is one. It returns the name of the
-// source. The beginning of a trace is there if the error is errCut.
-func take(ctx context.Context, o *Options, console Console, f *os.File) (source string, err error) {
+// take takes a trace into f, while the load runs if there is one. The beginning of a trace is there
+// if the error is errCut.
+func take(ctx context.Context, o *Options, console Console, f *os.File) (from origin, err error) {
 	fetch, source, err := o.source()
 	if err != nil {
-		return "", err
+		return origin{}, err
 	}
+	pid := o.PID
 	if len(o.Command) > 0 {
 		if err := child.Free(ctx, o.Load.URL); err != nil {
-			return "", err
+			return origin{}, err
 		}
 		c, failed := child.Start(o.Command, child.Options{Out: console.Err})
 		if failed != nil {
-			return "", failed
+			return origin{}, failed
 		}
 		defer func() { err = errors.Join(err, c.Close()) }()
 		if err := o.ready(ctx, c); err != nil {
 			if ctx.Err() != nil {
-				return "", interrupted(console)
+				return origin{}, interrupted(console)
 			}
-			return "", err
+			return origin{}, err
+		}
+		pid = c.PID()
+	}
+	from = origin{name: source}
+	stop := func() error { return nil }
+	if o.Handlers {
+		if stop, err = from.look(pid, console); err != nil {
+			return origin{}, err
 		}
 	}
 	load, err := o.Load.begin(ctx, o.For)
 	if err != nil {
-		return "", err
+		return origin{}, errors.Join(err, stop())
 	}
 	err = fetch(ctx, console, f)
-	err = errors.Join(err, load.end(console))
+	err = errors.Join(err, stop(), load.end(console))
 	if ctx.Err() != nil {
-		return "", interrupted(console)
+		return origin{}, interrupted(console)
 	}
-	return source, err
+	return from, err
+}
+
+// look begins to look at the handlers of a process, until stop is called.
+func (from *origin) look(pid int, console Console) (stop func() error, err error) {
+	w, err := handlers.Start(pid)
+	if err != nil {
+		return nil, fmt.Errorf("--handlers: %w", err)
+	}
+	return func() error {
+		seen, lost, err := w.Stop()
+		if lost > 0 {
+			fmt.Fprintf(console.Err, "redline: calls of handlers that were not seen, because there were too many: %d\n", lost)
+		}
+		from.handlers = seen
+		return err
+	}, nil
 }
 
 // source returns the function that takes the trace.

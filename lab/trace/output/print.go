@@ -71,11 +71,7 @@ func requests(on screen.Screen, r *trace.Report) string {
 		}
 		t.Row(append([]string{g.Kind + " " + report.Line(g.Name)}, spread(g.Spread)...)...)
 		t.Remark(func(on screen.Screen) string {
-			text := Reason(g.Spent, g.Hot)
-			if g.Name == trace.NotSeen {
-				text += "; " + WhyNotSeen
-			}
-			return on.Paint(screen.Dim, on.Paragraph("    ", "      ", text))
+			return on.Paint(screen.Dim, on.Paragraph("    ", "      ", Spent(&g)))
 		})
 	}
 	return t.Print(on)

@@ -152,5 +152,14 @@ func plural(n int64, word string) string {
 	return Count(n) + " " + word + "s"
 }
 
+// Spent describes where the requests of a group spent their time, and why their handlers have no name.
+func Spent(g *trace.Group) string {
+	text := Reason(g.Spent, g.Hot)
+	if g.Name == trace.NotSeen {
+		text += "; " + WhyNotSeen
+	}
+	return text
+}
+
 // WhyNotSeen says why requests have no handler, and what to do.
-const WhyNotSeen = "nothing that is in a trace happened in their handlers: contrib/control/routes names all requests by their routes"
+const WhyNotSeen = "nothing that is in a trace happened in their handlers: --handlers names them from outside, and contrib/control/routes by their routes"

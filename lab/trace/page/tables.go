@@ -31,7 +31,7 @@ func groups(r *trace.Report) []web.Table {
 	t := web.Table{Caption: "Requests by kind and name", Heads: web.Heads("kind", "name", "count#", "p50#", "p99#", "max#", "total#", "open#", "spent")}
 	for _, g := range r.Groups {
 		row := append([]web.Cell{text(g.Kind), wrap(g.Name)}, spread(g.Spread)...)
-		t.Rows = append(t.Rows, append(row, count(g.Open), wrap(output.Reason(g.Spent, g.Hot))))
+		t.Rows = append(t.Rows, append(row, count(g.Open), wrap(output.Spent(&g))))
 	}
 	return []web.Table{t}
 }

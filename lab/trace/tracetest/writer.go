@@ -62,6 +62,9 @@ const (
 	statusPIdle    = 2
 )
 
+// Monotonic is by how much the monotonic clock is ahead of that of the trace, in nanoseconds.
+const Monotonic = 5_000_000
+
 // Writer writes a trace.
 type Writer struct {
 	out     io.Writer
@@ -135,8 +138,8 @@ func (w *Writer) finish() {
 	}
 	sync := binary.AppendUvarint([]byte{evSync, evFrequency}, 1e9)
 	sync = append(sync, evClock)
-	for range 4 {
-		sync = binary.AppendUvarint(sync, 1)
+	for _, v := range []uint64{0, w.now + Monotonic, 1, 1} { // since the batch, monotonic, seconds and nanoseconds
+		sync = binary.AppendUvarint(sync, v)
 	}
 	w.batch(noThread, w.now, sync)
 	w.tables()

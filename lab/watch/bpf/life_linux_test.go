@@ -11,6 +11,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/watch"
 )
@@ -103,7 +104,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Error(answer)
 	}
 	var said []watch.Missing
-	w, err := watch.New(watch.Options{Every: time.Second, Samplers: []watch.Sampler{Unavailable(errors.New(answer))}}, func(e watch.Event) error {
+	w, err := watch.New(watch.Options{Every: time.Second, Samplers: []watch.Sampler{Unavailable(errors.New(answer))}, Cost: cputime.OfThread}, func(e watch.Event) error {
 		if e.Missing != nil {
 			said = append(said, *e.Missing)
 		}

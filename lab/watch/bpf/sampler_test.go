@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/watch"
 )
 
@@ -28,7 +29,7 @@ func sampled(t *testing.T, c *canned, list ...Counts) (*watch.Sample, []watch.Mi
 	t.Helper()
 	var last *watch.Sample
 	var missing []watch.Missing
-	w, err := watch.New(watch.Options{Every: time.Second, Samplers: []watch.Sampler{newSampler(c, Counts{At: time.Unix(999, 0)})}}, func(e watch.Event) error {
+	w, err := watch.New(watch.Options{Every: time.Second, Samplers: []watch.Sampler{newSampler(c, Counts{At: time.Unix(999, 0)})}, Cost: cputime.OfThread}, func(e watch.Event) error {
 		if e.Sample != nil {
 			last = e.Sample
 		}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/watch"
 )
@@ -129,7 +130,7 @@ func observe(t *testing.T, fs procfs.FS, pid int, tree bool) *observer {
 		}
 	})
 	o := &observer{t: t, now: time.Now()}
-	o.Watcher, err = watch.New(watch.Options{Every: 200 * time.Millisecond, Samplers: list}, func(e watch.Event) error {
+	o.Watcher, err = watch.New(watch.Options{Every: 200 * time.Millisecond, Samplers: list, Cost: cputime.OfThread}, func(e watch.Event) error {
 		if e.Sample != nil {
 			o.last = e.Sample
 		}

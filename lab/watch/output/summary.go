@@ -18,7 +18,7 @@ const mostMembers = 8
 // does not have.
 func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure) error {
 	var b strings.Builder
-	b.WriteString(on.Paragraph("", "", Taken(s)) + "\n")
+	b.WriteString(on.Paragraph("", "", s.Taken()) + "\n")
 	table := screen.NewTable(
 		screen.Column{Head: "figure", Width: 28}, screen.Column{Head: "min", Width: 14}, screen.Column{Head: "median", Width: 14},
 		screen.Column{Head: "max", Width: 14}, screen.Column{Head: "last", Width: 14},
@@ -66,14 +66,6 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return nil
-}
-
-// Taken describes the samples of a watch.
-func Taken(s watch.Summary) string {
-	if !s.Sparse() {
-		return fmt.Sprintf("%d samples in %.1f s", s.Samples, s.Seconds)
-	}
-	return fmt.Sprintf("%d of %d samples in %.1f s: redline did not get the CPU in time, and the figures are of these moments only", s.Samples, s.Due, s.Seconds)
 }
 
 // marks is the part about the marks.

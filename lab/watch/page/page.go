@@ -116,7 +116,7 @@ func (p *Page) document(s watch.Summary) document {
 
 // what describes the watch in a line.
 func (p *Page) what(s watch.Summary) string {
-	text := fmt.Sprintf("Process %d, %s, %s", p.begin.PID, p.begin.Started.UTC().Format("2006-01-02 15:04:05 MST"), output.Taken(s))
+	text := fmt.Sprintf("Process %d, %s, %s", p.begin.PID, p.begin.Started.UTC().Format("2006-01-02 15:04:05 MST"), s.Taken())
 	if len(p.begin.Command) > 0 {
 		text += ": " + report.Line(strings.Join(p.begin.Command, " "))
 	}

@@ -10,7 +10,7 @@ const at = {};
 
 before(async () => {
   session = await start();
-  for (const kind of ["cpu", "diff", "shares", "large", "hostile"]) at[kind] = session.made(kind, "./profile/flame/internal/gen", kind);
+  for (const kind of ["cpu", "diff", "shares", "large", "hostile", "timed"]) at[kind] = session.made(kind, "./profile/flame/internal/gen", kind);
 });
 
 after(() => session?.stop());
@@ -24,7 +24,7 @@ async function click(page, share, row) {
   await page.mouse.click(box.x + box.width * share, box.y + row * 20 + 10);
 }
 
-for (const kind of ["cpu", "diff", "shares", "large"]) {
+for (const kind of ["cpu", "diff", "shares", "large", "timed"]) {
   for (const [scheme, width] of [["light", 1280], ["dark", 400]]) {
     test(`draws ${kind} in ${scheme} at ${width}`, async () => {
       const { page, close } = await session.open({ scheme, width, at: at[kind] });
@@ -141,4 +141,40 @@ test("shows callers and callees of a chosen function, and the whole graph again"
   assert.equal(await page.locator("#canvas").isVisible(), true);
   assert.equal(await overflow(page), 0);
   await close();
+});
+
+test("shows when a function ran, and the graph of a part of the time", async () => {
+  const { page, close } = await session.open({ at: at.timed });
+  const when = page.locator("#when");
+  assert.match(await when.innerText(), /^What ran in 2 s, in parts of 200 ms/);
+  assert.match(await where(page), /^all: with callees 100 ns, 100\.0 %/);
+  const drawn = await page.locator("#times").evaluate(ink);
+  assert.ok(drawn.n > 500, JSON.stringify(drawn));
+  const box = await page.locator("#strip").boundingBox();
+  const drag = async (from, to) => {
+    await page.mouse.move(box.x + box.width * from, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, box.y + 20);
+    await page.mouse.up();
+  };
+  await drag(0.82, 0.99); // the last two parts: only main.late
+  assert.match(await when.innerText(), /^From 1\.60 s to 2 s: 20\.0 % of the profile/);
+  assert.match(await where(page), /^all: with callees 20 ns, 100\.0 %/);
+  await click(page, 0.5, 2);
+  assert.match(await where(page), /^main\.late: with callees 20 ns, 100\.0 %/);
+  await page.locator("#strip").focus();
+  await page.keyboard.press("ArrowLeft"); // a part without main.late and one with it
+  assert.match(await when.innerText(), /^From 1\.40 s to 1\.80 s/);
+  await page.keyboard.press("Shift+ArrowLeft");
+  assert.match(await when.innerText(), /^From 1\.40 s to 1\.60 s/);
+  assert.match(await where(page), /^main\.late: with callees 0 ns, 0\.0 %/);
+  await page.keyboard.press("Escape");
+  assert.match(await when.innerText(), /^What ran in 2 s/);
+  assert.match(await where(page), /^main\.late: with callees 20 ns, 20\.0 %/);
+  assert.equal(await overflow(page), 0);
+  if (shots) await page.screenshot({ path: join(shots, "flame-timed.png") });
+  await close();
+  const other = await session.open({ at: at.cpu });
+  assert.equal(await other.page.locator("#times").count(), 0);
+  await other.close();
 });

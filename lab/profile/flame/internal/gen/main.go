@@ -53,6 +53,8 @@ func write(kind string) error {
 		page.Samples, err = samples(faster, 0)
 		page.Before, failed = samples(shop, 0)
 		err = errors.Join(err, failed)
+	case "timed":
+		page.Samples, err = timed()
 	case "large":
 		page.Samples, err = samples(large(), 0)
 	case "hostile":
@@ -70,6 +72,17 @@ func write(kind string) error {
 func samples(text string, requests float64) (*tree.Samples, error) {
 	p := profiletest.Of("cpu", "nanoseconds", text)
 	profile.Window{Seconds: 2, Requests: requests, Notes: []string{"made up"}}.Mark(p)
+	return tree.Read(p, 1, "")
+}
+
+// timed returns a profile of ten parts of its time, in the last two of which another function runs.
+func timed() (*tree.Samples, error) {
+	text := strings.Repeat("runtime.goexit;main.early;main.sum 10\n", 8) + strings.Repeat("runtime.goexit;main.late 10\n", 2)
+	p := profiletest.Of("cpu", "nanoseconds", text)
+	for i, s := range p.Sample {
+		s.NumLabel = map[string][]int64{profile.SliceLabel: {int64(i)}}
+	}
+	profile.Window{Seconds: 2, Slice: 0.2}.Mark(p)
 	return tree.Read(p, 1, "")
 }
 

@@ -8,6 +8,7 @@ import { colours } from "./colours";
 import { Painter, type State, row } from "./paint";
 import { Sandwich, largest } from "./sandwich";
 import { type Tree, type View, matched, unpack } from "./tree";
+import { Times } from "./times";
 import { linesOf, nameOf } from "./words";
 
 const view = data<View>("view");
@@ -21,6 +22,7 @@ const output = find<HTMLOutputElement>(document, "#matched");
 const turn = find<HTMLButtonElement>(document, "#turn");
 const toggle = find<HTMLButtonElement>(document, "#sandwich");
 const both = find<HTMLElement>(document, "#both");
+const strip = document.querySelector<HTMLCanvasElement>("#strip"); // absent: when stacks ran is unknown
 
 document.querySelectorAll<HTMLTableElement>("table.sortable").forEach(sortable);
 unpack(data<string>("results"), view).then(start);
@@ -50,6 +52,7 @@ function start(tree: Tree): void {
   const say = () => {
     const node = state.picked >= 0 ? state.picked : state.zoom;
     where.textContent = `${nameOf(tree, node)}: ${linesOf(tree, view, node).map((l) => `${l.name} ${l.text}`).join("; ")}`;
+    times?.draw();
   };
   /** Scrolls until a node is visible. */
   const show = (node: number) => {
@@ -74,7 +77,15 @@ function start(tree: Tree): void {
     redraw();
   };
 
+  const narrowed = () => {
+    if (!tree.weight[state.zoom]) state.zoom = 0;
+    sandwich.again();
+    say();
+    redraw();
+  };
+  const times = strip && new Times(strip, find(document, "#when"), tree, view, state, narrowed);
   watch(find(document, "#theme"), () => {
+    times?.recolor();
     painter.recolor();
     sandwich.recolor();
     legend();
@@ -90,6 +101,7 @@ function start(tree: Tree): void {
     search.value = "";
     seek(tree, state);
     state.picked = -1;
+    times?.all();
     zoom(0);
   });
   const sandwich = new Sandwich(both, tree, view, (of, node, x, y) => hint(of, node, x, y));
@@ -119,6 +131,7 @@ function start(tree: Tree): void {
   });
   search.addEventListener("input", () => {
     seek(tree, state);
+    times?.draw();
     redraw();
   });
   search.form?.addEventListener("submit", (e) => e.preventDefault());

@@ -50,7 +50,7 @@ export function merge(t: Tree, view: View, symbol: number): { callers: Tree; cal
 
 /** Returns the columns of a tree, the larger of two children first. */
 function flat(t: Tree, root: Branch): Forest {
-  const f: Required<Forest> = { names: t.names, origins: t.origins, symbols: [], parents: [], totals: [], before: [] };
+  const f: Required<Forest> = { names: t.names, origins: t.origins, symbols: [], parents: [], totals: [], before: [], ran: [] };
   const todo: [Branch, number][] = [[root, -1]];
   for (let next = todo.pop(); next; next = todo.pop()) {
     const [one, parent] = next;
@@ -131,6 +131,7 @@ class Half {
 /** The view of a chosen function. */
 export class Sandwich {
   private readonly halves: [Half, Half];
+  private symbol = -1;
 
   constructor(
     private readonly section: HTMLElement,
@@ -144,12 +145,18 @@ export class Sandwich {
   }
 
   show(symbol: number): void {
+    this.symbol = symbol;
     this.section.hidden = false;
     const { callers, callees } = merge(this.tree, this.view, symbol);
     this.halves[0].show(callers);
     this.halves[1].show(callees);
     const lines = linesOf(callees, this.view, 0).map((l) => `${l.name} ${l.text}`);
     this.section.querySelector("#chosen")!.textContent = `${this.tree.names[symbol]}: ${lines.join("; ")}. Click on a function to choose it.`;
+  }
+
+  /** Shows the same function with other values. */
+  again(): void {
+    if (!this.section.hidden) this.show(this.symbol);
   }
 
   recolor(): void {

@@ -11,6 +11,8 @@ export interface View {
   each?: boolean;
   origins: string[];
   used: boolean[];
+  slices?: number; // parts of the profile's time; absent: when stacks ran is unknown
+  slice?: number; // seconds of each
 }
 
 export interface Forest {
@@ -20,6 +22,7 @@ export interface Forest {
   parents: number[];
   totals: number[];
   before?: number[];
+  ran?: number[]; // node where a stack ends, part of the time, value; and so on
 }
 
 export interface Tree {
@@ -34,6 +37,7 @@ export interface Tree {
   totals: Float64Array;
   before: Float64Array;
   weight: Float64Array; // share of the width of the whole graph
+  ran: Float64Array; // as in Forest
   start: Float64Array; // left edge, as such a share
   deepest: number;
 }
@@ -58,6 +62,7 @@ export function build(f: Forest, view: View): Tree {
     ends: new Int32Array(size),
     totals: Float64Array.from(f.totals),
     before: Float64Array.from(f.before ?? []),
+    ran: Float64Array.from(f.ran ?? []),
     weight: new Float64Array(size),
     start: new Float64Array(size),
     deepest: 0,
@@ -87,6 +92,17 @@ export function build(f: Forest, view: View): Tree {
     next[i] = t.start[i]!;
   }
   return t;
+}
+
+/** Returns the same tree with the values of some parts of the time. */
+export function narrow(t: Tree, view: View, from: number, to: number): Tree {
+  const totals = new Array<number>(t.size).fill(0);
+  for (let i = 0; i < t.ran.length; i += 3) {
+    if (t.ran[i + 1]! >= from && t.ran[i + 1]! < to) totals[t.ran[i]!]! += t.ran[i + 2]!;
+  }
+  for (let i = t.size - 1; i > 0; i--) totals[t.parents[i]!]! += totals[i]!;
+  const columns = { symbols: [...t.symbols], parents: [...t.parents], ran: [...t.ran] };
+  return build({ names: t.names, origins: t.origins, totals, ...columns }, view);
 }
 
 function factor(v: number): number {
