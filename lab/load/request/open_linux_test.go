@@ -94,7 +94,7 @@ func TestOpenLoopNeverSkips(t *testing.T) {
 		t.Errorf("%+v, %d served", res.Open, served.Load())
 	}
 	gates, err := verdict.Open(res, 0)
-	if err != nil || gates[0].Passed || gates[1].Passed || !strings.Contains(gates[1].Text, "waited for a connection") {
+	if err != nil || gates[0].Passed || gates[1].Passed { // TestGates looks at what they say: a busy machine makes the generator late, too
 		t.Errorf("gates %+v, %v", gates, err)
 	}
 }
