@@ -28,8 +28,12 @@ func TestLoadShowsAnswers(t *testing.T) {
 			})
 			_, out, said := loadOf(t, t.Context(), append(more, "-c", "4", "-n", "200", "--allow-invalid", "--json", "-", url)...)
 			d := documentOf(t, out)
-			if d.Statuses["302"] != d.Answers || d.Bodies == nil || d.Bodies.Min != 5 || d.Bodies.Max != 23 || d.Bodies.Count != d.Requests {
-				t.Errorf("statuses %v, bodies %+v of %d answers", d.Statuses, d.Bodies, d.Answers)
+			want := d.Answers
+			if o := d.Open; o != nil { // some may come after the window
+				want = o.Due - o.Failed - o.Unfinished
+			}
+			if d.Statuses["302"] != want || d.Bodies == nil || d.Bodies.Min != 5 || d.Bodies.Max != 23 || d.Bodies.Count != want {
+				t.Errorf("statuses %v, bodies %+v of %d answers", d.Statuses, d.Bodies, want)
 			}
 			if !strings.Contains(said, "of status 302") || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "had right answers of 5 to 23 bytes") }) {
 				t.Errorf("notes %q; %s", d.Notes, said)
