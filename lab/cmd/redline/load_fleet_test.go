@@ -327,7 +327,7 @@ func TestLoadWorkersTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) }))
 	t.Cleanup(s.Close)
 	code, out, said := loadOf(t, t.Context(), "--workers", "2", "-c", "5", "-r", "200", "-d", "300ms", "--warmup", "0", "--insecure", "--allow-invalid", "--json", "-", s.URL)
-	if d := documentOf(t, out); code != 0 || len(d.Workers) != 2 || d.TLS == nil || d.TLS.Handshakes != 5 || d.Open.Due != 60 || d.Requests == 0 {
+	if d := documentOf(t, out); code != 0 || len(d.Workers) != 2 || d.TLS == nil || d.TLS.Handshakes != 5 || d.Open.Due != 60 || d.Open.Failed+d.Open.Unfinished > 0 {
 		t.Errorf("exit code %d, %d workers, %+v, %s", code, len(d.Workers), d.TLS, said)
 	}
 }
