@@ -91,13 +91,16 @@ type soakConn struct {
 	rand     *rand.Rand
 }
 
-// client makes one connection after the other until the time end. The first of all
-// clients together, who are numbered, are of each kind.
+// client makes one connection after the other until the time end. All clients together,
+// who are numbered, begin with one of each kind, also if that takes longer.
 func (s *soak) client(i int, random *rand.Rand, end time.Time) {
 	names := slices.Sorted(maps.Keys(hostilities)) // the order counts, as the choice is seeded
-	name, r := names[i%len(names)], s.patient
-	for first := true; first || time.Now().Before(end) && s.errors.Load() < 10; first = false {
-		if !first {
+	for next := i; next < len(names) || time.Now().Before(end) && s.errors.Load() < 10; next += soakClients {
+		var name string
+		r := s.patient
+		if next < len(names) {
+			name = names[next]
+		} else {
 			name, r = names[random.IntN(len(names))], []*running{s.patient, s.patient, s.hasty}[random.IntN(3)]
 		}
 		if *soakOnly != "" {

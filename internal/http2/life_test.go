@@ -195,6 +195,45 @@ func TestWaitersEnd(t *testing.T) {
 	}
 }
 
+// TestEndAfterAll lets a client that has received everything leave, before the goroutine that sent
+// it, and waits for that, runs again: it is told that the client has gone only if it has more to send.
+func TestEndAfterAll(t *testing.T) {
+	for name, leave := range map[string]func(p *peer){
+		"RST_STREAM": func(p *peer) { p.word(frameReset, 1, uint32(Cancel)) },
+		"reset":      func(p *peer) { p.f.Reset() },
+	} {
+		for seed := range uint64(8) {
+			more, want := "", error(nil)
+			if seed%2 > 0 {
+				more, want = "more", exchange.ErrGone
+			}
+			var mu sync.Mutex // others use what the handler uses
+			sent, gone := make(chan error, 1), make(chan struct{})
+			p := newPeer(t, seed, routes{"/": func(x *exchange.Exchange) {
+				x.Session.OnGone(func() { close(gone) })
+				mu.Lock()
+				defer mu.Unlock()
+				x.Session.Share(&mu)
+				x.Response.Static = []byte(large)
+				sent <- x.Session.SendBody(x, []byte(more))
+			}})
+			p.get(1, "/")
+			p.wait("the handler waits", func() bool { return len(p.reply(1).body) == defaultWindow })
+			mu.Lock()
+			p.word(frameWindowUpdate, 0, uint32(len(large))).word(frameWindowUpdate, 1, uint32(len(large)))
+			p.wait("everything is sent", func() bool { return len(p.reply(1).body) == len(large) })
+			leave(p)
+			p.f.Run()
+			<-gone
+			mu.Unlock()
+			if err := <-sent; err != want {
+				t.Errorf("%s: SendBody returns %v, want %v", name, err, want)
+			}
+			p.close()
+		}
+	}
+}
+
 // TestStalledConsumer sends small pieces after a response that has filled the output: they
 // are sent without another event.
 func TestStalledConsumer(t *testing.T) {

@@ -159,6 +159,9 @@ func (st *stream) put(p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
+	if st.failed != nil {
+		return st.failed // since the part before it was sent
+	}
 	if send, err := st.fits(int64(len(p))); !send {
 		return err
 	}
@@ -193,7 +196,8 @@ func (st *stream) fits(n int64) (send bool, err error) {
 	return true, nil
 }
 
-// drain waits until at most that many bytes are queued.
+// drain waits until at most that many bytes are queued. There is no error if all were sent, and the
+// client left after that.
 func (st *stream) drain(most int) error {
 	for st.failed == nil && st.queue.Len() > most {
 		if st.inline {
@@ -204,6 +208,9 @@ func (st *stream) drain(most int) error {
 		if err := st.wait(&st.writeLimit); err != nil {
 			_ = st.fail(err)
 		}
+	}
+	if !st.wasted {
+		return nil
 	}
 	return st.failed
 }

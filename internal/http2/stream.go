@@ -55,6 +55,7 @@ type state struct {
 	ending  bool  // queue is all that is left
 	sentEnd bool
 	failed  error // why nothing more can be sent
+	wasted  bool  // not all that was queued could be sent
 	held    *held
 	pushed  *pushed
 	paces   int // the session's when its time was last excused
@@ -199,6 +200,7 @@ func (st *stream) lose() {
 
 // drop discards output that was not sent.
 func (st *stream) drop() {
+	st.wasted = st.wasted || st.queue.Len() > 0
 	st.queue.Reset()
 	st.s.unlist(st)
 }

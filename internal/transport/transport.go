@@ -214,9 +214,10 @@ type Feeding interface {
 
 	// Flush sends the content of out now and returns when at most that many bytes are left
 	// unsent. If it has to wait, it detaches first, and handles l as Read does. What others
-	// leave in out while it waits is sent as well. Errors: ErrLost, and out and pending
-	// output are dropped; ErrDeadline, and pending output stays pending: the session waits
-	// again, or cuts.
+	// leave in out while it waits is sent as well. It is no error if the connection ends when
+	// all was sent, and the caller does not know that yet. Errors: ErrLost, and out and
+	// pending output are dropped; ErrDeadline, and pending output stays pending: the session
+	// waits again, or cuts.
 	Flush(out *buf.Queue, most int, l sync.Locker) error
 
 	// Hijack takes the connection out of the transport: nothing more is fed, and Closed is

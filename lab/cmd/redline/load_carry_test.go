@@ -105,7 +105,7 @@ func TestLoadBusCarries(t *testing.T) {
 			right.Store(0)
 			where, workers := abroad(t, 1)
 			code, out, said := coordinatorOf(t, append([]string{
-				"load", "--bus", where, "-c", "2", "-d", "300ms", "--warmup", "0", "--allow-invalid", "--json", "-",
+				"load", "--bus", where, "-c", "2", "-n", "20", "--allow-invalid", "--json", "-",
 			}, args...))
 			ended(t, workers)
 			if code != 0 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -150,7 +151,7 @@ func TestLoadStreamLooksInVain(t *testing.T) {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			answer := of[c.args[0]]
 			url, _ := serve(t, streamOf(answer.kind, answer.record))
-			args := append([]string{"-c", "2", "-d", "300ms", "--warmup", "0s", "--quiet", url}, c.args...)
+			args := append([]string{"-c", "2", "-d", pace.Window(300 * time.Millisecond).String(), "--warmup", "0s", "--quiet", url}, c.args...)
 			code, said, errors := loadOf(t, t.Context(), args...)
 			if code != c.code || !strings.Contains(strings.Join(strings.Fields(said), " "), strings.Join(strings.Fields(c.want), " ")) {
 				t.Errorf("exit code %d, want %d, %q\n%s%s", code, c.code, c.want, said, errors)

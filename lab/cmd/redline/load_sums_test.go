@@ -27,7 +27,7 @@ func checkSums(t *testing.T, d *present.Document) {
 	if o := d.Open; o != nil {
 		kinds += o.Unfinished
 		right = o.Due - o.Failed - o.Unfinished
-		equal("latencies", d.Latency.Count, right+o.Unfinished)
+		equal("latencies", d.Latency.Count, right+o.Unfinished+d.TimedOut)
 		equal("service times", o.Service.Count, right)
 	}
 	equal("errors by kind", kinds, d.Failing)

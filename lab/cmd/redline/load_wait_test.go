@@ -3,22 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/spawn"
 )
 
 // TestLoadWaitsFor waits for a server that listens late, and for no longer than it may.
 func TestLoadWaitsFor(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := spawn.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := free.String()
 	if code, _, said := loadOf(t, t.Context(), "-c", "1", "-n", "5", "--wait-for", "300ms", "http://"+addr+"/"); code != 1 {
 		t.Errorf("nothing listens: exit code %d, %s", code, said)
 	}

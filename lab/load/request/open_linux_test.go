@@ -94,12 +94,8 @@ func TestOpenLoopNeverSkips(t *testing.T) {
 		t.Errorf("%+v, %d served", res.Open, served.Load())
 	}
 	gates, err := verdict.Open(res, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := strings.Contains(gates[1].Text, "the generator itself was late") // as it is on a machine that gives it no time
-	if gates[0].Passed || gates[1].Passed || !own && !strings.Contains(gates[1].Text, "waited for a connection") {
-		t.Errorf("gates %+v", gates)
+	if err != nil || gates[0].Passed || gates[1].Passed { // TestGates looks at what they say: a busy machine makes the generator late, too
+		t.Errorf("gates %+v, %v", gates, err)
 	}
 }
 

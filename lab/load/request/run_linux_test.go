@@ -65,8 +65,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uint64(h.TotalCount()) != res.Requests {
-		t.Errorf("%d latencies of %d requests", h.TotalCount(), res.Requests)
+	if want := res.Requests + res.Late + res.Unanswered; uint64(h.TotalCount()) != want {
+		t.Errorf("%d latencies, want %d: %d requests, %d late, %d unanswered", h.TotalCount(), want, res.Requests, res.Late, res.Unanswered)
 	}
 	if want := res.Requests * uint64(len(goodAnswer)); res.BytesIn < want/2 || res.BytesOut == 0 {
 		t.Errorf("%d bytes in, %d out", res.BytesIn, res.BytesOut)

