@@ -187,8 +187,8 @@ func (w *walk) spread() {
 	w.taken(done)
 }
 
-// hurry moves events from the inbox into the queues of their subscribers, as many as hurried allows. A loop that
-// is behind has an inbox without bounds, and queues have limits.
+// hurry queues what the loop has not come to with its subscribers: what waits for a loop that is behind is bounded
+// by nothing, and a queue has its limits. It takes as much of the inbox as hurried allows.
 func (w *walk) hurry() {
 	if n := len(w.batch); n > 1 && n*w.audience(w.batch[0]) > hurried {
 		return // they are small, and the walk has to end first
