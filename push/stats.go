@@ -16,7 +16,6 @@ type Stats struct {
 	Conflated   uint64 // events that were replaced by a newer one with the same key
 	Gaps        uint64 // gaps that were announced
 	Heartbeats  uint64 // signs of life that were sent
-	Refused     uint64 // subscribers that were over a limit
 
 	Linked       bool   // the broker is in reach now, or there is none
 	HistoryBytes int64  // of events in the history, with what each costs, now
@@ -28,7 +27,7 @@ type Stats struct {
 	// (it did not accept a write in time), and by the hub "shutdown", "lifetime", "slow" (Disconnect),
 	// "memory" (MaxBytes), "ended" and "revoked" (End).
 	Endings map[string]uint64
-	// Refusals are Refused by the limit: "subscribers", "memory", "address", "user", "connects",
+	// Refusals are the requests that were refused, by the limit: "subscribers", "memory", "address", "user", "connects",
 	// "resumptions", or "shutdown", "broker", "revoked".
 	Refusals map[string]uint64
 }
@@ -41,7 +40,6 @@ func (h *Hub) Stats() Stats {
 	h.limits.mu.Lock()
 	st := Stats{Subscribers: h.limits.count, Revoked: h.limits.revoked.len(), Endings: map[string]uint64{}, Refusals: map[string]uint64{}}
 	for i, n := range h.limits.refused {
-		st.Refused += n
 		st.Refusals[refusals[i].name] = n
 	}
 	h.limits.mu.Unlock()
