@@ -94,8 +94,7 @@ func (a *ask) request(withContext bool) (*http.Request, error) {
 // host returns the host of the client's address, without its port.
 func (a *ask) host() string {
 	if a.native == nil {
-		host, _, _ := net.SplitHostPort(a.r.RemoteAddr)
-		return host
+		return hostPart(a.r.RemoteAddr)
 	}
 	return hostOf(a.native.RemoteAddr())
 }

@@ -18,8 +18,8 @@ type Broker interface {
 	// Publish appends an event to the order, and returns its place when the event is as
 	// safe as the broker makes it. If an event with the same ID, which is not empty, was
 	// published not long before, it returns the place of that one, and repeated. After an
-	// error the event may have been appended nevertheless. What it brings has no type that is reserved,
-	// unless [IsNotice] reports true.
+	// error the event may have been appended nevertheless. What others can
+	// write to a broker it brings only if the type is not reserved ("hub:..."), or [IsNotice] reports true.
 	Publish(ctx context.Context, e Event) (seq uint64, repeated bool, err error)
 	// Follow calls f for each event after a place, in order, one at a time, until ctx is
 	// done or the broker is lost, and returns why. It need not notice a loss that it can
@@ -126,10 +126,15 @@ func (h *Hub) follow() {
 			return
 		}
 		h.unlinked(err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		sleep(ctx, pause)
+	}
+}
+
+// sleep returns after a time, or when ctx is done.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 

@@ -10,24 +10,22 @@ import (
 
 // A Connection is a subscriber of this node, at one moment.
 type Connection struct {
-	Member             // its Filters leave out those that others cover, unless there is a Registry
+	// Member has what it listens to as Filters. Without a Registry, those are left out that others cover.
+	Member
 	Token       string // see Handler.Token
-	Format      string // its name
-	Transport   string // "loop" of a redline.Server, or "goroutine"
+	Format      string // its name, as in ?format=
+	Transport   string // who writes the stream: "loop" of a redline.Server, or "goroutine"
 	Queued      int    // events that wait for it
-	QueuedBytes int    // and their bytes, as bounded by Options.QueueBytes
+	QueuedBytes int    // bytes of these events, as bounded by Options.QueueBytes
 }
 
-// Connections yields the subscribers of this node, in no order, each at most once. Those that join
-// meanwhile are left out, and those that leave may be. No lock is held while the caller looks; the locks
-// of the hub are taken for a few hundred subscribers at a time.
+// Connections yields the subscribers of this node, in no order, each at most once. Those that join or leave
+// while the caller looks may be left out. No lock is held meanwhile; those of the hub are taken for 256
+// subscribers at a time. What is yielded belongs to the caller.
 func (h *Hub) Connections() iter.Seq[Connection] {
 	return func(yield func(Connection) bool) {
-		h.mu.Lock()
-		shards := slices.Clone(h.shards)
-		h.mu.Unlock()
 		var part []Connection
-		for _, sh := range shards {
+		for _, sh := range h.everyShard() {
 			for all := sh.everybody(); len(all) > 0; {
 				n := min(len(all), portion)
 				part = sh.describe(part[:0], all[:n])
@@ -40,6 +38,13 @@ func (h *Hub) Connections() iter.Seq[Connection] {
 			}
 		}
 	}
+}
+
+// everyShard returns the shards of now. It takes the lock.
+func (h *Hub) everyShard() []*shard {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.shards)
 }
 
 // portion is how many subscribers are looked at under one lock.
@@ -119,16 +124,18 @@ func (h *Hub) connection(number uint64) string {
 func (l *looped) address() string { return hostOf(l.on.RemoteAddr()) }
 
 // address is likewise.
-func (p *plain) address() string {
-	host, _, _ := net.SplitHostPort(p.from)
-	return host
-}
+func (p *plain) address() string { return hostPart(p.from) }
 
 // hostOf returns an address without its port.
 func hostOf(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.Zone == "" {
 		return tcp.IP.String()
 	}
-	host, _, _ := net.SplitHostPort(addr.String())
+	return hostPart(addr.String())
+}
+
+// hostPart is hostOf for the text of an address.
+func hostPart(address string) string {
+	host, _, _ := net.SplitHostPort(address)
 	return host
 }

@@ -50,6 +50,31 @@ func TestCover(t *testing.T) {
 	}
 }
 
+// TestCoverLooks: what it costs to authorize and to compare a thousand patterns grows with their number,
+// and not with its square.
+func TestCoverLooks(t *testing.T) {
+	const n = 1024 // as many as may be granted by default
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("users/%d/*", i)
+	}
+	var known cover
+	granted, patterns := newCover(all), newCover(all)
+	for _, f := range all {
+		if known.has(f) || !granted.covers(f) {
+			t.Fatalf("%q is taken for a second one, or not granted", f)
+		}
+		known.add(f)
+	}
+	if kept := patterns.uncovered(all); !slices.Equal(kept, all) {
+		t.Fatalf("%d of %d patterns are kept, and none covers another", len(kept), n)
+	}
+	if known.looks+granted.looks+patterns.looks > 4*n {
+		t.Errorf("of %d patterns %d were looked at to know them again, %d for what is granted, %d to compare them: want about %d each",
+			n, known.looks, granted.looks, patterns.looks, n)
+	}
+}
+
 // TestRequestIsNotKept: what a subscriber keeps of its request does not keep the whole of it in memory.
 func TestRequestIsNotKept(t *testing.T) {
 	h := newHub(t, Options{MaxPerAddress: 1 << 20, MaxPerUser: 1 << 20})

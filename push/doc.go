@@ -18,7 +18,7 @@
 // published, each of them once. Where it does not get one, because its queue was full or
 // the history does not reach back far enough, it gets a gap that says so, before the event
 // that follows ([format.Gap]). A client that connects again with the ID of its last event
-// continues exactly there. docs/push.md says what holds under which fault.
+// continues exactly there. docs/push-promises.md says what holds under which fault.
 //
 // # Order of the parts
 //

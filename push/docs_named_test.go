@@ -12,7 +12,7 @@ var named = regexp.MustCompile("(\\[?)`(?:pushtest\\.)?(Test\\w+|Handler|Broker|
 // TestNamedTests wants the tests that the documents name to be where they say.
 func TestNamedTests(t *testing.T) {
 	found := 0
-	for _, name := range []string{"../docs/push.md", "../docs/push-cluster.md", "../docs/push-contrib.md"} {
+	for _, name := range []string{"../docs/push.md", "../docs/push-promises.md", "../docs/push-cluster.md", "../docs/push-contrib.md"} {
 		for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 			if m[1] == "" && !strings.HasPrefix(m[2], "Test") {
 				continue // another thing of that name

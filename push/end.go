@@ -61,12 +61,16 @@ func (e *Ending) check() error {
 }
 
 // End ends subscribers: what waits for them is dropped, and their clients get hub:bye with the reason, a
-// WebSocket a close. Those of an authorize function that still allows it may come again, and resume. n says
-// how many there were on this node.
+// WebSocket a close. They may come again, and resume, if the authorize function lets them. n is how many
+// were ended on this node.
 //
-// With a broker the other nodes end theirs when the broker brings them the ending; it also tells nodes that
-// are started later who may not listen, as far back as Options.Fill. Without an error the broker has it. After
-// one, this node has done it, and others may have. Without a broker an Ending is for this node alone.
+// With a broker, the other nodes end theirs when the broker brings them the ending. Nodes that are started
+// later learn from it who may not listen, if it is among the last Options.Fill events. Without a broker an
+// Ending is for this node alone.
+//
+// Errors are [ErrBadEnding], after which nothing was done, and [ErrTooManyRevoked] and those of the broker,
+// after which this node has ended its subscribers, and other nodes may have. What the broker
+// did not take can be ended again.
 //
 // The cost is that of the subscribers that are ended; for a Connection all are looked at.
 func (h *Hub) End(ctx context.Context, e Ending) (n int, err error) {
@@ -147,10 +151,7 @@ func (h *Hub) find(connection string) []*subscriber {
 	if !here {
 		return nil
 	}
-	h.mu.Lock()
-	shards := slices.Clone(h.shards)
-	h.mu.Unlock()
-	for _, sh := range shards {
+	for _, sh := range h.everyShard() {
 		for _, s := range sh.everybody() {
 			if s.number == number { // which does not change
 				return []*subscriber{s}

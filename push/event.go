@@ -103,3 +103,8 @@ func badEvent(field, why string) error {
 func control(r rune) bool {
 	return r < ' ' || 0x7f <= r && r < 0xa0 || r == 0x2028 || r == 0x2029
 }
+
+// mayBeID reports whether a text that a client sends can be an ID.
+func mayBeID(id string) bool {
+	return len(id) <= maxField && strings.IndexFunc(id, control) < 0
+}

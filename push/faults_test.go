@@ -67,7 +67,7 @@ func TestStalled(t *testing.T) {
 			if st.Bytes > 64<<20 {
 				t.Errorf("%d bytes", st.Bytes)
 			}
-			if st.Dropped != 0 || st.EndedMemory != 0 {
+			if st.Dropped != 0 || st.Endings["memory"] != 0 {
 				t.Errorf("got %+v", st)
 			}
 		})

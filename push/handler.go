@@ -118,8 +118,7 @@ func (h *Handler) look(header fields, a *ask) (j *joining, status int, text stri
 		return nil, http.StatusNoContent, ""
 	}
 	j, refused := h.parse(a)
-	switch {
-	case refused != nil:
+	if refused != nil {
 		status, text = h.refuse(header, refused)
 		return nil, status, text
 	}
@@ -143,18 +142,12 @@ func (h *Handler) look(header fields, a *ask) (j *joining, status int, text stri
 // turnAway answers a request that the hub does not take now. An EventSource ends for good on any status
 // but 200 (HTML Living Standard, 9.2.3): it gets a stream that says bye, and comes again.
 func (h *Handler) turnAway(header fields, a *ask, j *joining, why error) (status int, text string) {
-	r := refusals[slices.IndexFunc(refusals[:], func(r refused) bool { return r.why == why })]
+	r := refusals[refusalAt(why)]
 	if f := h.hub.encodings[j.encoding]; r.bye != "" && f.MediaType() == eventStream && accepts(a.accept, eventStream) {
 		h.hub.head(header, j)
 		return http.StatusOK, string(f.AppendBye(nil, &format.Bye{Reason: r.bye, Retry: h.hub.retryAfter(byeShutdown) + j.wait}))
 	}
 	return h.refuse(header, refusalFor(why, j))
-}
-
-// refusalFor is the answer to a joining that a limit refuses.
-func refusalFor(why error, j *joining) *refusal {
-	r := refusals[slices.IndexFunc(refusals[:], func(r refused) bool { return r.why == why })]
-	return &refusal{status: r.status, text: why.Error(), wait: j.wait}
 }
 
 const eventStream = "text/event-stream"
@@ -276,7 +269,7 @@ func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) 
 			most *= grants
 		}
 	}
-	known, may := newCover(nil), newCover(nil)
+	var known, may cover
 	if !own {
 		may = newCover(granted)
 	}

@@ -60,7 +60,7 @@ func TestMaxBytes(t *testing.T) {
 			t.Fatal("the one that is less far behind has lost its queue")
 		}
 	}
-	if st := h.Stats(); st.EndedMemory != 2 || old.bye != byeMemory || late.bye != byeMemory {
+	if st := h.Stats(); st.Endings["memory"] != 2 || old.bye != byeMemory || late.bye != byeMemory {
 		t.Errorf("got %+v", st)
 	}
 	for i := 0; ; i++ {
@@ -207,13 +207,13 @@ func TestRelieve(t *testing.T) {
 	}
 	h.mu.Unlock()
 	fill(30)
-	if st := h.Stats(); st.EndedMemory != 0 || st.Bytes > most || st.Events < 10 {
+	if st := h.Stats(); st.Endings["memory"] != 0 || st.Bytes > most || st.Events < 10 {
 		t.Errorf("got %+v", st)
 	}
 	h.bytes.Add(2 * most)
 	fill(1)
 	h.bytes.Add(-2 * most)
-	if st := h.Stats(); st.EndedMemory != 20 || st.Events != 0 {
+	if st := h.Stats(); st.Endings["memory"] != 20 || st.Events != 0 {
 		t.Errorf("without anything else to free: got %+v", st)
 	}
 }

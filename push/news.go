@@ -73,10 +73,10 @@ func (p *presence) settle(c *gathering, now int64) (t telling) {
 		c.stale()
 		t = p.audience(c)
 		if c.shown += len(joined); len(joined) > 0 && len(t.subs) > 0 {
-			t.events = append(t.events, p.hub.told(c, format.TypeJoin, joined, len(joined)))
+			t.events = append(t.events, p.hub.presenceEvent(c, format.TypeJoin, joined, len(joined)))
 		}
 		if c.shown -= len(left); len(left) > 0 && len(t.subs) > 0 {
-			t.events = append(t.events, p.hub.told(c, format.TypeLeave, left, len(left)))
+			t.events = append(t.events, p.hub.presenceEvent(c, format.TypeLeave, left, len(left)))
 		}
 	}
 	p.tidy(c)
@@ -103,9 +103,9 @@ func (p *presence) audience(c *gathering) (t telling) {
 	return t
 }
 
-// told makes an event of presence, which has no place in the order, and no ID. It names some of the
+// presenceEvent makes an event of presence, which has no place in the order, and no ID. It names some of the
 // users.
-func (h *Hub) told(c *gathering, typ string, users []string, total int) *message {
+func (h *Hub) presenceEvent(c *gathering, typ string, users []string, total int) *message {
 	slices.Sort(users)
 	var data struct {
 		Users []string `json:"users"`
@@ -121,7 +121,7 @@ func (h *Hub) told(c *gathering, typ string, users []string, total int) *message
 		data.Users = append(data.Users, u)
 	}
 	data.More = total - len(data.Users)
-	text, _ := json.Marshal(&data) // text always can be
+	text, _ := json.Marshal(&data) // of strings and numbers: there is no error
 	m := h.newMessage(&Event{Topic: c.filter, Type: typ, Data: text})
 	m.seq = unplaced
 	return m
@@ -138,7 +138,7 @@ func (p *presence) here(c *gathering) *message {
 				}
 			}
 		}
-		c.told = p.hub.told(c, format.TypeHere, users, c.shown)
+		c.told = p.hub.presenceEvent(c, format.TypeHere, users, c.shown)
 	}
 	c.told.hold()
 	return c.told

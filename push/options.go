@@ -35,13 +35,15 @@ type Options struct {
 
 	// MaxEventBytes bounds the data of one event. Default: 1 MiB.
 	MaxEventBytes int
-	// MaxBytes bounds the memory of the hub: its history, topics, who is present, what is queued, each in all
-	// its encodings and until the last connection has sent it, and half a KiB for each
-	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
-	// count: see Server.WriteBuffer. Subscribers take half of it at most, and new ones get 503
-	// then, or if nobody is slow. When all of it is reached, the history gets shorter, and those are ended that keep what it does not hold, in their queues or in
-	// their connections, the furthest behind first. A connection is closed for that, without a
-	// bye. Default: 512 MiB.
+	// MaxBytes bounds the memory of the hub: its history, topics, who is present, pages that are being
+	// sent, what is queued, each event in all its encodings and until the last connection has sent it,
+	// and half a KiB for each subscriber. Of what connections have taken and not sent, only events of
+	// more than 64 KiB count: see Server.WriteBuffer.
+	//
+	// When it is reached, the history gets shorter, and subscribers are ended that keep what it does not
+	// hold, in their queues or in their connections, the furthest behind first. A connection is closed
+	// for that, without a bye. New subscribers get 503 if nobody can be ended for them, or if subscribers
+	// have half of it. Default: 512 MiB.
 	MaxBytes int64
 	// MaxTopics bounds the topics whose history is known. Of the 4,096 that were forgotten last
 	// it is still known what they have lost. Default: 100,000.
@@ -49,12 +51,13 @@ type Options struct {
 	// MaxSubscribers bounds the subscribers of this hub. Default: 250,000.
 	MaxSubscribers int
 	// MaxPerAddress and MaxPerUser bound the subscribers with the same address and the same
-	// user, see [Handler]. IPv6 addresses of one /64 are one address. Default: no bound, because a proxy may be in front of all.
+	// user, see [Handler]. IPv6 addresses of one /64 are one address. Default: no bound, because a proxy
+	// may be in front of all.
 	MaxPerAddress int
 	MaxPerUser    int
-	// Connects and Resumptions bound how often clients of the same address, and of the same user, may
-	// connect, and connect with an ID to resume from: each of the two by itself. Who comes more often is
-	// asked to come later. Without [Handler.Address], addresses of private networks and of this machine
+	// Connects bounds how often an address, and a user, may connect, and Resumptions how often it may
+	// connect with an ID to resume from, or read a page of the history. Who comes more often is asked to
+	// come later. Without [Handler.Address], addresses of private networks and of this machine
 	// are not counted, because they are those of proxies. Default: 100 a second after 2,000 at once, and 50
 	// after 1,000.
 	Connects    Rate
@@ -105,15 +108,16 @@ type Options struct {
 	// seconds.
 	RegistryTTL time.Duration
 
-	// PresenceGrace is for how long a user may be gone that is not told to have left, see
-	// Rule.Presence: it may connect again. Negative: no time. Default: 10 seconds.
+	// PresenceGrace is for how long a user may be gone before others are told that it has left, see
+	// Rule.Presence: one that connects again in between was there all the time. Negative: no time.
+	// Default: 10 seconds.
 	PresenceGrace time.Duration
-
-	limited int  // how many rules have limits of queues
-	bounded bool // a rule bounds events
 
 	// Logger gets what an operator should know. Default: slog.Default.
 	Logger *slog.Logger
+
+	limited int  // how many rules have limits of queues
+	bounded bool // a rule bounds events
 }
 
 // A Rule has the settings of some topics.
@@ -121,12 +125,11 @@ type Rule struct {
 	Pattern string
 	Policy  Policy  // 0: that of Options
 	History History // a field that is 0: that of Options
-	// Presence tells subscribers that ask for it (?presence=1) who listens to the topics of the rule:
-	// the names of users, see Handler.User, that others may then see who may listen to the same
-	// topic. A user with several subscriptions comes once, and leaves with the last one. Who listens
-	// to a pattern is seen by those with the same pattern, if the rule selects all that it does.
-	// With a Registry that is a [Watcher] the users are those of all nodes, else of this one. Default:
-	// nobody is told.
+	// Presence tells subscribers that ask for it (?presence=1) which users listen to the topics of the
+	// rule, see Handler.User: all who may listen to a topic may then see these names. A user with several
+	// subscriptions joins with the first, and leaves with the last. One that listens to a pattern is seen
+	// by those with the same pattern, if the rule selects all that the pattern does. With a Registry that
+	// is a [Watcher] the users are those of all nodes, else of this one. Default: nobody is told.
 	Presence bool
 
 	// QueueEvents and QueueBytes bound what of these topics waits for one subscriber, of its queue: when

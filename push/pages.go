@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -151,7 +150,7 @@ func (p *Page) append(b []byte) []byte {
 	}
 	b = append(b, ']')
 	member := func(name string, v any) {
-		text, _ := json.Marshal(v) // text always can be
+		text, _ := json.Marshal(v) // of strings and numbers: there is no error
 		b = append(append(append(b, `,"`+name...), `":`...), text...)
 	}
 	member("position", p.Position)
@@ -196,9 +195,4 @@ func (p *pages) give(h *Hub, origin string, n int) {
 		delete(p.by, origin)
 	}
 	h.bytes.Add(-int64(n))
-}
-
-// mayBeID reports whether a text that a client sends can be an ID.
-func mayBeID(id string) bool {
-	return len(id) <= maxField && strings.IndexFunc(id, control) < 0
 }

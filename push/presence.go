@@ -43,7 +43,7 @@ type gathering struct {
 	news    map[string]struct{} // users whose guest may have changed
 	shown   int                 // users whom the watchers know
 	known   bool                // the other nodes were asked
-	during  map[string]struct{} // members that have changed while the other nodes are asked
+	touched map[string]struct{} // members that have changed while the other nodes are asked
 	told    *message            // says who is here; nil if it would say something else now
 }
 
@@ -227,8 +227,8 @@ func (p *presence) enter(c *gathering, m *Member, node string) {
 
 // touch notes that what the registry says of a member may be older than what is known.
 func (c *gathering) touch(id string) {
-	if c.during != nil {
-		c.during[id] = struct{}{}
+	if c.touched != nil {
+		c.touched[id] = struct{}{}
 	}
 }
 

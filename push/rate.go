@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Rate bounds how often something may happen: Burst times at once, and then once each Every. A negative
-// Every sets no bound; a Burst of 0 is what comes in 20 seconds.
+// A Rate bounds how often something may happen: Burst times at once, and then once each Every, which is 1us to
+// an hour, or negative: no bound. A Burst of 0 is as many as Every allows in 20 seconds; at most a million.
 type Rate struct {
 	Every time.Duration
 	Burst int

@@ -1,6 +1,9 @@
 package push
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // A refused names a reason to refuse a subscriber, and the status of the answer.
 type refused struct {
@@ -20,4 +23,14 @@ var refusals = [...]refused{
 	{errRate, "connects", "limit", http.StatusTooManyRequests},
 	{errResumes, "resumptions", "limit", http.StatusTooManyRequests},
 	{errRevoked, "revoked", "", http.StatusUnauthorized},
+}
+
+// refusalAt returns the place in refusals of one of their errors.
+func refusalAt(why error) int {
+	return slices.IndexFunc(refusals[:], func(r refused) bool { return r.why == why })
+}
+
+// refusalFor is the answer to a joining that a limit refuses.
+func refusalFor(why error, j *joining) *refusal {
+	return &refusal{status: refusals[refusalAt(why)].status, text: why.Error(), wait: j.wait}
 }

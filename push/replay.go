@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redline-go/redline/push/format"
 )
@@ -162,10 +161,7 @@ func (h *Hub) run(r *read, o *origin) {
 		if h.fetched(r, got, first, err) {
 			break
 		}
-		select {
-		case <-time.After(pause):
-		case <-r.ctx.Done():
-		}
+		sleep(r.ctx, pause)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

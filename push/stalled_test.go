@@ -67,8 +67,8 @@ func TestStalledClients(t *testing.T) {
 			}
 			// Each takes its event once: encoded, without the message that it was made from. The last of them may still
 			// have both.
-			if least := clients - most/size - 1; int(st.EndedMemory) < clients-2*most/size || int(st.EndedMemory) > least+most/size/2 {
-				t.Errorf("%d were ended, and at least %d must be: %+v", st.EndedMemory, least, st)
+			if least := clients - most/size - 1; int(st.Endings["memory"]) < clients-2*most/size || int(st.Endings["memory"]) > least+most/size/2 {
+				t.Errorf("%d were ended, and at least %d must be: %+v", st.Endings["memory"], least, st)
 			}
 		})
 	}

@@ -3,11 +3,10 @@ package push
 import (
 	"context"
 	"strings"
-	"time"
 )
 
 // A Watcher is a Registry that tells what changes. With one, presence is that of all nodes, see
-// [Rule]; with another, or without, it is that of this node.
+// Rule.Presence. Otherwise it is that of this node.
 type Watcher interface {
 	Registry
 	// Watch calls f for each change on any node, one at a time, until ctx is done, and returns
@@ -20,10 +19,10 @@ type Change struct {
 	Node   string   `json:"node,omitempty"`
 	Joined []Member `json:"joined,omitempty"`
 	Left   []Member `json:"left,omitempty"`
-	// Lost: the node has gone, with all its members.
+	// Lost: the node is gone, with all its members.
 	Lost bool `json:"lost,omitempty"`
-	// Missed: there may have been changes that were not told, because the registry was out of reach.
-	// Read Counts or Members anew.
+	// Missed: changes may not have been told, because the registry was out of reach. Read Counts or
+	// Members anew.
 	Missed bool `json:"-"`
 }
 
@@ -62,13 +61,6 @@ func (h *Hub) startPresence() {
 	})
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
 // take notes what has changed on another node.
 func (p *presence) take(c Change) {
 	if c.Missed {
@@ -94,7 +86,7 @@ func (p *presence) take(c Change) {
 	p.live()
 }
 
-// live has the next round come.
+// live has the hub tick, so that the next round comes.
 func (p *presence) live() {
 	p.hub.mu.Lock()
 	defer p.hub.mu.Unlock()
@@ -116,7 +108,7 @@ func (p *presence) lose(node string) {
 
 // inquire has the registry be asked for a gathering. The lock is held.
 func (p *presence) inquire(c *gathering) {
-	p.unknown[c], c.during = struct{}{}, map[string]struct{}{}
+	p.unknown[c], c.touched = struct{}{}, map[string]struct{}{}
 	p.wake()
 }
 
@@ -157,20 +149,20 @@ func (p *presence) merge(c *gathering, all []Member) {
 		p.mu.Unlock()
 		return // nobody is there any more
 	}
-	during := c.during
+	touched := c.touched
 	delete(p.unknown, c)
-	c.during = nil
+	c.touched = nil
 	got := map[string]bool{}
 	for i := range all {
 		m := &all[i]
 		got[m.ID] = true
 		node := m.ID[:max(strings.LastIndexByte(m.ID, '-'), 0)]
-		if _, changed := during[m.ID]; m.User != "" && node != p.hub.o.Node && !changed {
+		if _, changed := touched[m.ID]; m.User != "" && node != p.hub.o.Node && !changed {
 			p.enter(c, m, node)
 		}
 	}
 	for id, a := range c.members {
-		if _, changed := during[id]; a.node != p.hub.o.Node && !got[id] && !changed && len(all) < surveyMembers {
+		if _, changed := touched[id]; a.node != p.hub.o.Node && !got[id] && !changed && len(all) < surveyMembers {
 			p.exit(c, id)
 		}
 	}

@@ -57,7 +57,7 @@ func TestBodies(t *testing.T) {
 			c.wantEach("1", "3")
 		}
 		private.wantEach("1", "2", "3")
-		if st := s.e.Stats(); st.EndedSlow > 0 || st.Subscribers != 4 {
+		if st := s.e.Stats(); st.Endings["slow"] > 0 || st.Subscribers != 4 {
 			t.Errorf("%+v", st)
 		}
 		for _, query := range []string{"topic=*", "topic=a/5&topic=a/7", "topic=a/0"} {

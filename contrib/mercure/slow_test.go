@@ -21,7 +21,7 @@ func TestSlow(t *testing.T) {
 		c := s.subscribe(nil, "topic=a")
 		published, padding := 0, strings.Repeat("x", 64<<10)
 		pushtest.Until(t, "it is disconnected", func() bool {
-			if s.e.Stats().EndedSlow > 0 {
+			if s.e.Stats().Endings["slow"] > 0 {
 				return true
 			}
 			if _, err := s.e.Publish(t.Context(), Update{Topics: []string{"a"}, Data: fmt.Sprint(published, " ", padding)}); err != nil {

@@ -82,8 +82,8 @@ func TestPrivateQueues(t *testing.T) {
 			s.published("topic", "t", "data", "last")
 			close(c.gate)
 			pushtest.Until(t, "the update that it may have has arrived", func() bool { return c.has("data: last") })
-			if c.has("secret") || s.e.Stats().EndedSlow > 0 {
-				t.Errorf("%s: %d were ended as slow", name, s.e.Stats().EndedSlow)
+			if c.has("secret") || s.e.Stats().Endings["slow"] > 0 {
+				t.Errorf("%s: %d were ended as slow", name, s.e.Stats().Endings["slow"])
 			}
 			leave()
 			<-left

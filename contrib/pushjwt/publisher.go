@@ -12,8 +12,8 @@ import (
 )
 
 // Publisher returns a handler that publishes the body of a POST to a topic, for those whose token allows
-// it (see [Tokens.Publish]), unless its rule is ReadOnly. The query names "topic", and if they are wanted "type" and "key"; the header
-// field Idempotency-Key is the event's ID. The answer is a JSON object: "id", and "duplicate" if the event
+// it (see [Tokens.Publish]); topics whose rule is ReadOnly are forbidden. The query names "topic", and if they
+// are wanted "type" and "key"; the header field Idempotency-Key is the event's ID. The answer is a JSON object: "id", and "duplicate" if the event
 // was published before. A body may have maxBytes bytes, which the hub's own limit may undercut.
 //
 // Errors have one line of text: 400 for what is wrong with the event, 401 and 403 for the token, 413 for

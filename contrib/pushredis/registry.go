@@ -152,7 +152,7 @@ func (r *Registry) replace(ctx context.Context, u push.Update) error {
 	if _, err := r.begin(ctx, u.Node, u.TTL, u.Joined); err != nil {
 		return err
 	}
-	c := Change{Node: u.Node}
+	c := push.Change{Node: u.Node}
 	for _, m := range u.Joined {
 		if _, ok := had[m.ID]; !ok {
 			c.Joined = append(c.Joined, m)
@@ -196,7 +196,7 @@ func (r *Registry) change(ctx context.Context, u push.Update, life string) error
 		joined := u.Joined[:min(len(u.Joined), batch)]
 		u.Left, u.Joined = u.Left[len(left):], u.Joined[len(joined):]
 		var message []byte
-		c := Change{Node: u.Node, Joined: joined, Left: left}
+		c := push.Change{Node: u.Node, Joined: joined, Left: left}
 		if len(joined)+len(left) > 0 {
 			message, _ = json.Marshal(c) // which has nothing that JSON cannot hold
 		}

@@ -132,7 +132,7 @@ func watch(t testing.TB, r *pushredis.Registry) *watcher {
 	return w
 }
 
-func (w *watcher) note(c pushredis.Change) {
+func (w *watcher) note(c push.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c.Missed {

@@ -12,15 +12,12 @@ import (
 	"github.com/redline-go/redline/push"
 )
 
-// A Change says who has come and gone.
-type Change = push.Change
-
 var _ push.Watcher = (*Registry)(nil)
 
 // announce publishes a change in batches.
-func (r *Registry) announce(ctx context.Context, c Change) error {
+func (r *Registry) announce(ctx context.Context, c push.Change) error {
 	for len(c.Joined)+len(c.Left) > 0 {
-		part := Change{Node: c.Node, Joined: c.Joined[:min(len(c.Joined), batch)], Left: c.Left[:min(len(c.Left), batch)]}
+		part := push.Change{Node: c.Node, Joined: c.Joined[:min(len(c.Joined), batch)], Left: c.Left[:min(len(c.Left), batch)]}
 		c.Joined, c.Left = c.Joined[len(part.Joined):], c.Left[len(part.Left):]
 		text, _ := json.Marshal(part)
 		if err := r.client.Publish(ctx, r.prefix+"events", text).Err(); err != nil {
@@ -33,7 +30,7 @@ func (r *Registry) announce(ctx context.Context, c Change) error {
 // Watch calls f for each change on any node, one at a time, until ctx is done, and returns
 // why. f is called first with Missed when Watch has begun to listen: what was before has to
 // be read. When Redis is gone, Watch waits for its return.
-func (r *Registry) Watch(ctx context.Context, f func(Change)) error {
+func (r *Registry) Watch(ctx context.Context, f func(push.Change)) error {
 	s := r.client.Subscribe(ctx, r.prefix+"events")
 	defer s.Close()
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
@@ -41,10 +38,10 @@ func (r *Registry) Watch(ctx context.Context, f func(Change)) error {
 		m, err := s.ReceiveTimeout(ctx, time.Minute)
 		switch m := m.(type) {
 		case *redis.Subscription:
-			f(Change{Missed: true})
+			f(push.Change{Missed: true})
 			continue
 		case *redis.Message:
-			var c Change
+			var c push.Change
 			if json.Unmarshal([]byte(m.Payload), &c) == nil {
 				f(c)
 			}

@@ -112,7 +112,7 @@ func TestDisconnect(t *testing.T) {
 	each(t, func(t *testing.T, serve pushtest.Serve) {
 		hub := pushtest.Hub(t, push.Options{QueueEvents: 4, Policy: push.Disconnect})
 		c := open(t, serve(t, pushws.Handler(hub.Handler(nil))), "?topic=t")
-		flood(t, hub, func(st push.Stats) bool { return st.EndedSlow > 0 })
+		flood(t, hub, func(st push.Stats) bool { return st.Endings["slow"] > 0 })
 		for {
 			m, err := c.read()
 			if err != nil {

@@ -153,11 +153,19 @@ func (s *socket) end() {
 // maxBye bounds the length of a bye, in bytes.
 const maxBye = 256
 
+// behind are the reasons of a bye to clients that were too slow, as NDJSON and protobuf have them. No reason of a
+// push.Ending contains one: NDJSON escapes quotes, and a control character is refused.
+var behind = map[bool][2]string{true: {`"slow"`, `"memory"`}, false: {"\n\x04slow", "\n\x06memory"}}
+
 // code says why a stream ends whose last message this is, a bye: a client that was too slow had
 // better come back later, others can at once.
 func code(message []byte) websocket.StatusCode {
-	if len(message) <= maxBye && (bytes.Contains(message, []byte("slow")) || bytes.Contains(message, []byte("memory"))) {
-		return websocket.StatusTryAgainLater
+	if len(message) <= maxBye {
+		for _, reason := range behind[bytes.HasPrefix(message, []byte("{"))] {
+			if bytes.Contains(message, []byte(reason)) {
+				return websocket.StatusTryAgainLater
+			}
+		}
 	}
 	return websocket.StatusGoingAway
 }

@@ -70,6 +70,8 @@ func TestCode(t *testing.T) {
 		for reason, want := range map[string]websocket.StatusCode{
 			"shutdown": websocket.StatusGoingAway, "lifetime": websocket.StatusGoingAway,
 			"slow": websocket.StatusTryAgainLater, "memory": websocket.StatusTryAgainLater,
+			"ended": websocket.StatusGoingAway, "revoked": websocket.StatusGoingAway,
+			"too slow": websocket.StatusGoingAway, `a "memory" of yours`: websocket.StatusGoingAway, // of a push.Ending
 		} {
 			bye := f.AppendBye(nil, &format.Bye{Reason: reason, Retry: 100 * time.Hour})
 			if got := code(bye); got != want {

@@ -279,7 +279,7 @@ func testDisconnect(t *testing.T, mount Mount) {
 	})
 	at := mount(t, hub.Handler(nil))
 	slow := Open(t, at, on("t"))
-	flood(t, hub, "t", func(st push.Stats) bool { return st.EndedSlow > 0 })
+	flood(t, hub, "t", func(st push.Stats) bool { return st.Endings["slow"] > 0 })
 	rest, err := slow.End()
 	if n := len(rest); err == nil && (n == 0 || rest[n-1].Bye == nil || rest[n-1].Bye.Reason != "slow") {
 		t.Errorf("the stream ends in order without a bye")

@@ -123,7 +123,7 @@ func testLimits(t *testing.T, mount Mount) {
 	a.Close()
 	Until(t, "the client has left", func() bool { return hub.Stats().Subscribers == 2 })
 	Open(t, at, Query{Topics: []string{"a"}, Header: http.Header{"X-User": {"a"}}})
-	if st := hub.Stats(); st.Refused != 2 || st.Subscribers != 3 {
+	if st := hub.Stats(); st.Refusals["user"] != 1 || st.Refusals["subscribers"] != 1 || st.Subscribers != 3 {
 		t.Errorf("got %+v", st)
 	}
 }
