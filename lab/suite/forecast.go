@@ -111,7 +111,7 @@ func (b *bench) foresee(blocks int) {
 		if s.uneven != "" {
 			text = fmt.Sprintf("%s will probably have no verdict: %s", w.name, s.uneven)
 		}
-		if s.filled > s.usable {
+		if s.filled > s.usable && float64(s.filled)+more*hopeful(s.filled, blocks) >= float64(s.needed) {
 			text += ": pairs that were measured beside other processes make up for the rest, with wider intervals"
 		}
 		b.tell(Step{Phase: "plan", Note: text})
