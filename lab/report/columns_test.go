@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -120,6 +121,38 @@ func TestLeadsOnThePage(t *testing.T) {
 		if !strings.Contains(sections[i], want) {
 			t.Errorf("section %d lacks %q", i, want)
 		}
+	}
+}
+
+func TestComparisonBesideOthers(t *testing.T) {
+	c := results.Comparison{
+		Workload: "at25", Subject: "a", Baseline: "b", Metric: results.MetricCPU, Verdict: results.Faster, Blocks: 9, Usable: 9, Busy: 4, Widened: 0.12,
+		Ratio: results.Estimate{Value: 0.5, Low: 0.4, High: 0.6}, Reason: "4 of 9 pairs were measured beside others",
+	}
+	f := &results.File{
+		Workloads:   []results.Workload{{Name: "at25", Lead: results.MetricCPU, Arrivals: "Poisson"}},
+		Subjects:    []results.Subject{{Name: "a"}, {Name: "b", Role: roleBaseline}},
+		Cells:       []results.Cell{{Workload: "at25", Subject: "a", Blocks: 9}, {Workload: "at25", Subject: "b", Blocks: 9}},
+		Comparisons: []results.Comparison{c},
+	}
+	for _, format := range []Format{Terminal, Markdown} {
+		var out strings.Builder
+		if err := Table(&out, f, format, screen.Screen{Width: 160}, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"beside others", c.Reason} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the table lacks %q:\n%s", want, out.String())
+			}
+		}
+	}
+	raw := comparisonsTable(f)
+	got := map[string]string{}
+	for i, h := range raw.Heads {
+		got[h.Text] = raw.Rows[0][i].Text
+	}
+	if got["usable"] != "9" || got["beside others"] != "4" || got["wider by"] != Percent(0.12) || got["reason"] != c.Reason {
+		t.Errorf("%v", got)
 	}
 }
 

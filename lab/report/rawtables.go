@@ -161,7 +161,7 @@ func comparisonsTable(f *results.File) rawTable {
 	t := rawTable{
 		Caption: "Comparisons with the baseline",
 		Heads: web.Heads("workload", "subject", "metric", "verdict", "ratio#", "low#", "high#", "floor#", "p#", "p (Holm)#",
-			"blocks#", "reason"),
+			"blocks#", "usable#", "beside others#", "wider by#", "reason"),
 	}
 	for _, c := range f.Comparisons {
 		ratio := func(v float64) rawCell {
@@ -174,7 +174,7 @@ func comparisonsTable(f *results.File) rawTable {
 			word(c.Workload), word(c.Subject), word(string(c.Metric)), word(string(c.Verdict)),
 			ratio(c.Ratio.Value), ratio(c.Ratio.Low), ratio(c.Ratio.High), web.Number(c.Floor, Percent(c.Floor)),
 			web.Number(c.P, strconv.FormatFloat(c.P, 'g', 3, 64)), web.Number(c.PHolm, strconv.FormatFloat(c.PHolm, 'g', 3, 64)),
-			whole(c.Blocks), word(c.Reason),
+			whole(c.Blocks), whole(c.Usable), whole(c.Busy), web.Number(c.Widened, Percent(c.Widened)), word(c.Reason),
 		})
 	}
 	return t

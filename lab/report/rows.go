@@ -169,7 +169,7 @@ type fields struct {
 	Built                       bool // with a chosen toolchain
 	P50, P99, P999, RSS, Allocs string
 	Waited                      string
-	Noise                       string           // beside an equivalence
+	Noise                       string           // beside an equivalence; or that pairs were measured beside other processes
 	Disturbed                   []results.Figure // too few usable runs
 	Conn                        string           // memory of a connection
 	Cycles, Stops, Stop, GCCPU  string           // of the garbage collector
@@ -193,8 +193,12 @@ func (r *row) print(gap string) fields {
 	case measured(r.against):
 		out.Ratio, out.RatioInterval = figure(r.against.Ratio.Value), interval(r.against.Ratio)
 	}
-	if r.against != nil && r.against.Verdict == results.Equivalent && r.Role != roleTwin {
+	switch {
+	case r.against == nil || r.Role == roleTwin:
+	case r.against.Verdict == results.Equivalent:
 		out.Noise = "noise " + Percent(noise(r.against))
+	case r.against.Widened > 0:
+		out.Noise = "beside others"
 	}
 	if r.cell != nil {
 		out.Disturbed = r.cell.Disturbed

@@ -35,7 +35,7 @@ type Comparison struct {
 	Needed    int     `json:"needed_pairs"`     // for a verdict
 	Usable    int     `json:"usable_pairs"`
 	Busy      int     `json:"busy_pairs,omitempty"`      // of Usable, an open loop's: measured while other processes used the CPUs
-	Widened   float64 `json:"widened,omitempty"`         // how far that may have moved the ratio, as a ratio minus one: Ratio's interval includes it
+	Widened   float64 `json:"widened,omitempty"`         // how much farther Ratio's interval reaches for what that may have done, as a ratio minus one: the larger of both sides
 	Disturbed int     `json:"disturbed_pairs,omitempty"` // left out because the machine was disturbed
 	Invalid   int     `json:"invalid_pairs,omitempty"`   // left out for wrong or missing answers, or a late generator
 	StealCost float64 `json:"steal_cost,omitempty"`      // of CPU in a closed loop: the log ratio for each unit of stolen time, which was subtracted

@@ -59,9 +59,10 @@ type Series struct {
 	Name      string
 	LogRatios []float64 // subject over baseline, one per block
 
-	// Bias is how far a systematic error may have moved the log ratios, in either direction.
-	// More blocks do not make it smaller: it widens the interval on both sides.
-	Bias float64
+	// Bounds are how far a systematic error may have moved each log ratio, in either direction; nil:
+	// there is none. More blocks do not make it smaller. The interval and the p-values are those of the
+	// worst errors within the bounds.
+	Bounds []float64
 }
 
 // Options are the parameters of [Family]. The zero value is ready to use.
@@ -102,6 +103,7 @@ type Outcome struct {
 	Name    string
 	Blocks  int
 	Ratio   results.Estimate // subject over baseline: Hodges-Lehmann of the log ratios; zero without blocks
+	Widened float64          // how much farther the interval reaches for Series.Bounds, as a ratio minus one: the larger of both sides
 	P       float64          // signed rank; 1 without blocks
 	PHolm   float64          // adjusted for the family
 	Floor   float64          // AA.Floor
@@ -137,8 +139,7 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 	for i, s := range subjects {
 		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: aa.Floor, Noise: aa.Spread, Margin: margin, P: 1}
 		if usable(s.LogRatios) && len(s.LogRatios) > 0 {
-			outcomes[i].Ratio, outcomes[i].P = estimate(s.LogRatios, o)
-			outcomes[i].Ratio = Widen(outcomes[i].Ratio, s.Bias)
+			outcomes[i].Ratio, outcomes[i].P, outcomes[i].Widened = s.estimate(o)
 		}
 		ps[i] = outcomes[i].P
 	}
@@ -156,8 +157,7 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 			out.Reason = fmt.Sprintf("%d blocks: %d are needed to tell any of %d subjects from the baseline",
 				out.Blocks, needed, len(subjects))
 		default:
-			equal := Equivalence(subjects[i].LogRatios, (1+margin)*math.Exp(-subjects[i].Bias)-1)
-			out.Verdict, out.Reason = judge(out, equal, o.HigherIsBetter)
+			out.Verdict, out.Reason = judge(out, subjects[i].equivalence(margin), o.HigherIsBetter)
 		}
 	}
 	return aa, outcomes
@@ -191,13 +191,6 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 // subject, without a verdict. logs must not be empty.
 func Ratio(logs []float64, seed uint64) results.Estimate {
 	ratio, _ := estimate(logs, Options{Seed: seed})
-	return ratio
-}
-
-// Widen returns a ratio whose interval includes a systematic error of its logarithm.
-func Widen(ratio results.Estimate, bias float64) results.Estimate {
-	ratio.Low *= math.Exp(-bias)
-	ratio.High *= math.Exp(bias)
 	return ratio
 }
 

@@ -142,9 +142,9 @@ func TestFamilyFigures(t *testing.T) {
 	}
 }
 
-// TestFamilyBias has a systematic error, which more blocks do not make smaller: it widens the interval
+// TestFamilyBounds has a systematic error, which more blocks do not make smaller: it widens the interval
 // of its subject alone, and that decides.
-func TestFamilyBias(t *testing.T) {
+func TestFamilyBounds(t *testing.T) {
 	for _, c := range []struct {
 		ratio, bias float64
 		want        results.Verdict
@@ -158,16 +158,41 @@ func TestFamilyBias(t *testing.T) {
 		{1, 0.06, results.Inconclusive},
 	} {
 		logs := around(c.ratio, 0.01, 40)
-		_, got := Family(around(1, 0.005, 40), []Series{{Name: "s", LogRatios: logs, Bias: c.bias}, {Name: "other", LogRatios: logs}}, Options{})
+		_, got := Family(around(1, 0.005, 40), []Series{{Name: "s", LogRatios: logs, Bounds: slices.Repeat([]float64{c.bias}, 40)}, {Name: "other", LogRatios: logs}}, Options{})
 		s, other := got[0].Ratio, got[1].Ratio
 		if got[0].Verdict != c.want || s.Value != other.Value || !near(s.High, other.High*math.Exp(c.bias), 1e-12) || !near(s.Low, other.Low*math.Exp(-c.bias), 1e-12) {
 			t.Errorf("%v with a bias of %v: %+v, want %s; without: %+v", c.ratio, c.bias, got[0], c.want, other)
 		}
 	}
 	// The whole interval is within the margin, but the test of equivalence is not sure of values that are near its edge.
-	logs := []float64{0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.001, 0.001, 0.001}
-	if p, q := Equivalence(logs, 0.05), Equivalence(logs, 1.05*math.Exp(-0.025)-1); p >= Alpha || q < Alpha {
-		t.Errorf("p is %v, and %v with a bias", p, q)
+	s := Series{LogRatios: []float64{0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.001, 0.001, 0.001}}
+	p := s.equivalence(0.05)
+	s.Bounds = slices.Repeat([]float64{0.025}, 9)
+	if q := s.equivalence(0.05); p >= Alpha || q < Alpha {
+		t.Errorf("p is %v, and %v with a systematic error", p, q)
+	}
+}
+
+// TestBoundsHold moves each of equal servers' values by its bound, or by less: whatever the bounds, the
+// interval still reaches what it was, no p-value calls the error a difference, and none calls it equal.
+func TestBoundsHold(t *testing.T) {
+	for large := range 10 { // values with a large error, of 9: most of them move the estimate by all of it
+		for _, sign := range []float64{-1, 1} {
+			truth := around(1, 0.005, 9)
+			s := Series{Name: "s", LogRatios: slices.Clone(truth), Bounds: make([]float64, 9)}
+			for i := range large {
+				s.Bounds[i] = 0.2
+				s.LogRatios[i] += sign * s.Bounds[i]
+			}
+			_, got := Family(around(1, 0.005, 9), []Series{s, {Name: "truth", LogRatios: truth}}, Options{})
+			moved, clean := got[0], got[1]
+			if moved.Ratio.Low > clean.Ratio.Low+1e-9 || moved.Ratio.High < clean.Ratio.High-1e-9 {
+				t.Errorf("%d large errors: %+v does not hold %+v", large, moved.Ratio, clean.Ratio)
+			}
+			if large > 0 && (moved.P < clean.P || moved.Widened <= 0) || moved.Verdict != results.Inconclusive && moved.Verdict != results.Equivalent {
+				t.Errorf("%d large errors: %+v", large, moved)
+			}
+		}
 	}
 }
 

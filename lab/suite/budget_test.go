@@ -201,18 +201,18 @@ func TestForesee(t *testing.T) {
 		}
 	})
 	f.Workloads[0].Lead = results.MetricRate
-	b, said := progressOf(t, f, Config{Budget: time.Hour})
-	b.began = time.Now().Add(-30 * time.Minute)
+	b, said := progressOf(t, f, Config{Budget: 45 * time.Minute})
+	b.began, b.done, b.total = time.Now().Add(-30*time.Minute), 36, 36
 	b.foresee(9)
 	b.foresee(9)
-	want := "plaintext: 1 of the pairs of 9 blocks are undisturbed; the budget of 1h0m0s will probably end with about 1, and 7 are needed"
+	want := "plaintext: 1 of the pairs of 9 blocks are undisturbed; the budget of 45m0s will probably end with about 1, and 7 are needed"
 	if len(*said) != 1 || (*said)[0] != want {
 		t.Errorf("said %q, want %q", *said, want)
 	}
 	f = measured(t, 1, func(r *results.Run) { r.Gates = []results.Gate{failing("foreign CPU", true)} })
 	f.Workloads[0].Arrivals, f.Workloads[0].Lead = "Poisson", results.MetricCPU
-	b, said = progressOf(t, f, Config{Budget: time.Hour})
-	b.began = time.Now().Add(-30 * time.Minute)
+	b, said = progressOf(t, f, Config{Budget: 45 * time.Minute})
+	b.began, b.done, b.total = time.Now().Add(-30*time.Minute), 36, 36
 	if b.foresee(9); len(*said) != 1 || !strings.HasSuffix((*said)[0], "7 are needed: pairs that were measured beside other processes make up for the rest, with wider intervals") {
 		t.Errorf("beside others: said %q", *said)
 	}
@@ -231,16 +231,108 @@ func TestForesee(t *testing.T) {
 }
 
 func TestAnnounce(t *testing.T) {
-	f := measured(t, 1, func(*results.Run) {})
 	for budget, want := range map[time.Duration]string{
 		0:                "9 blocks of 4 runs: about 36s",
 		time.Minute:      "9 blocks of 4 runs: about 36s, within the budget of 1m0s",
-		20 * time.Second: "9 blocks of 4 runs: about 36s; the budget of 20s ends before: about 5 blocks fit",
+		20 * time.Second: "9 blocks of 4 runs: about 36s; the budget of 20s ends before: about 5 blocks fit; those of plaintext alone take about 36s",
 	} {
-		b, said := progressOf(t, f, Config{Budget: budget, Window: 500 * time.Millisecond, Warmup: 250 * time.Millisecond})
-		b.total = 36
-		if b.announce(); len(*said) != 1 || (*said)[0] != want {
-			t.Errorf("%v: %q, want %q", budget, *said, want)
+		b := toBegin(t, Config{Budget: budget, Window: 500 * time.Millisecond, Warmup: 250 * time.Millisecond}, 4, "plaintext")
+		if said := announced(b); said != want {
+			t.Errorf("%v: %q, want %q", budget, said, want)
+		}
+	}
+}
+
+// toBegin returns a bench that is about to begin, with 9 blocks of so many runs of each workload.
+func toBegin(t *testing.T, cfg Config, subjects int, loads ...string) *bench {
+	t.Helper()
+	cfg.Blocks = 9
+	b := &bench{cfg: cfg, file: &results.File{}, foreseen: map[string]bool{}}
+	for _, name := range loads {
+		b.loads = append(b.loads, findWorkload(name))
+	}
+	for range subjects {
+		b.subjects = append(b.subjects, &Subject{Name: "one", Workloads: []string{"plaintext", "json"}})
+	}
+	return b
+}
+
+// announced returns what is said about the time before the first run.
+func announced(b *bench) (said string) {
+	b.tell = func(s Step) { said += s.Note }
+	b.fit()
+	b.total = b.cfg.Blocks * b.blockRuns()
+	b.announce()
+	return said
+}
+
+// TestWindowsFitTheBudget has shorter windows for a budget, as far as the blocks need that, and down to those of
+// the quick comparison; beyond, it says what to leave out.
+func TestWindowsFitTheBudget(t *testing.T) {
+	for _, c := range []struct {
+		budget time.Duration
+		asked  bool // for the windows
+		window time.Duration
+		want   string
+	}{
+		{time.Hour, false, 5 * time.Second, "9 blocks of 14 runs: about 15m14s, within the budget of 1h0m0s"},
+		{8 * time.Minute, false, 1800 * time.Millisecond, "9 blocks of 14 runs, with windows of 1.8s after 700ms for the budget: about 5m47s, within the budget of 8m0s"},
+		{2 * time.Minute, false, ShortestWindow, "9 blocks of 14 runs, with windows of 600ms after 300ms for the budget: about 2m25s; the budget of 2m0s ends before: about 7 blocks fit; without json all would"},
+		{time.Minute, false, ShortestWindow, "9 blocks of 14 runs, with windows of 600ms after 300ms for the budget: about 2m25s; the budget of 1m0s ends before: about 3 blocks fit; those of plaintext alone take about 1m12s"},
+		{8 * time.Minute, true, 5 * time.Second, "9 blocks of 14 runs: about 15m14s; the budget of 8m0s ends before: about 4 blocks fit; without json all would"},
+	} {
+		b := toBegin(t, Config{Budget: c.budget, Fit: !c.asked, Window: 5 * time.Second, Warmup: 2 * time.Second}, 7, "plaintext", "json")
+		if said := announced(b); said != c.want || b.cfg.Window != c.window {
+			t.Errorf("%v: windows of %v, %q\nwant %v, %q", c.budget, b.cfg.Window, said, c.window, c.want)
+		}
+		if b.fitted && b.file.Config.WindowSeconds != b.cfg.Window.Seconds() {
+			t.Errorf("%v: recorded %v", c.budget, b.file.Config.WindowSeconds)
+		}
+	}
+}
+
+// TestFewBlocksForetellLittle says nothing of what more blocks may solve: two pairs that are lost to stolen
+// time, or that it makes uneven, where there is time for many blocks with those that lack pairs.
+func TestFewBlocksForetellLittle(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil  func(*results.Run)
+		blocks int
+		budget time.Duration
+		want   string
+	}{
+		"uneven": {func(r *results.Run) {
+			if r.Subject == "other" {
+				r.Generator.StealRatio = 0.03
+			}
+		}, 2, time.Hour, ""},
+		"uneven for long": {func(r *results.Run) {
+			if r.Subject == "other" {
+				r.Generator.StealRatio = 0.06
+			}
+		}, 9, 11 * time.Minute, "plaintext will probably have no verdict: stolen time differs"},
+		"lost": {func(r *results.Run) {
+			if r.Subject == "other" {
+				r.Gates = []results.Gate{failing("steady", false)}
+			}
+		}, 2, time.Hour, ""},
+		"lost for long": {func(r *results.Run) {
+			if r.Subject == "other" {
+				r.Gates = []results.Gate{failing("steady", false)}
+			}
+		}, 9, 11 * time.Minute, "plaintext: 0 of the pairs of 9 blocks are undisturbed; the budget of 11m0s will probably end with about 0, and 7 are needed"},
+		"no time beside others": {func(r *results.Run) {
+			r.Gates = []results.Gate{failing("foreign CPU", true)}
+		}, 2, 210 * time.Second, "plaintext: 0 of the pairs of 2 blocks are undisturbed; the budget of 3m30s will probably end with about 0, and 7 are needed"},
+		"no time": {func(r *results.Run) {}, 2, 210 * time.Second, "plaintext: 2 of the pairs of 2 blocks are undisturbed; the budget of 3m30s will probably end with about 3, and 7 are needed"},
+	} {
+		f := measured(t, 1, c.spoil)
+		f.Runs = slices.DeleteFunc(f.Runs, func(r results.Run) bool { return r.Block > c.blocks })
+		b, said := progressOf(t, f, Config{Budget: c.budget})
+		// Each block has taken a minute.
+		b.done, b.total, b.began = 4*c.blocks, 36, time.Now().Add(-time.Duration(c.blocks)*time.Minute)
+		b.foresee(c.blocks)
+		if got := strings.Join(*said, ""); !strings.HasPrefix(got, c.want) || strings.Contains(got, "make up") || (got == "") != (c.want == "") {
+			t.Errorf("%s: said %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package suite
 import (
 	"cmp"
 	"fmt"
-	"math"
 
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/stats"
@@ -45,6 +44,9 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 	for _, p := range all {
 		p.borrow(min(g.needed(), f.Config.Blocks))
 	}
+	if g.twin != nil {
+		g.twin.borrow(leastRuns) // the noise is known from fewer than a verdict needs
+	}
 	if m.name == results.MetricCPU && w.Arrivals == "" && w.Published == "" {
 		g.slope = correct(all)
 		for _, p := range all {
@@ -65,7 +67,7 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 	}
 	var series []stats.Series
 	for _, p := range g.subjects {
-		series = append(series, stats.Series{Name: p.name, LogRatios: p.logs, Bias: p.bias()})
+		series = append(series, stats.Series{Name: p.name, LogRatios: p.logs, Bounds: p.bounds()})
 	}
 	var twin []float64
 	if g.twin != nil {
@@ -88,10 +90,11 @@ func compare(f *results.File, w *results.Workload, m metric, seed uint64) ([]res
 		case g.twin != nil && len(twin) < leastRuns && g.twin.left > 0:
 			row.Verdict, row.Reason = results.TooDisturbed, "the noise is not known: "+g.twin.why(leastRuns)
 		case len(p.used) > 0:
-			row.Widened = math.Expm1(p.bias())
+			row.Widened = o.Widened
 			if row.Reason != "" {
-				row.Reason += "; " + p.beside()
+				row.Reason += "; "
 			}
+			row.Reason += p.beside(o.Widened) // also beside a verdict: it is what the interval is wider by
 		}
 		g.subjects[i].count(&row)
 		rows = append(rows, row)

@@ -130,20 +130,22 @@ func (p *pairing) borrow(needed int) {
 func (p *pairing) undisturbed() int { return len(p.logs) - len(p.used) }
 func (p *pairing) disturbed() int   { return p.left + len(p.used) }
 
-// bias returns how far other processes may have moved the estimate of the log ratio: on average as
-// far as the pairs.
-func (p *pairing) bias() float64 {
-	sum := 0.0
-	for _, b := range p.used {
-		sum += busyCost * b.share
+// bounds returns how far other processes may have moved each log ratio; nil if no pair was borrowed.
+func (p *pairing) bounds() []float64 {
+	if len(p.used) == 0 {
+		return nil
 	}
-	return sum / float64(max(len(p.logs), 1))
+	out := make([]float64, len(p.logs)-len(p.used), len(p.logs))
+	for _, b := range p.used {
+		out = append(out, busyCost*b.share)
+	}
+	return out
 }
 
-// beside says how many pairs were measured beside other processes.
-func (p *pairing) beside() string {
-	return fmt.Sprintf("%d of %d pairs were measured while other processes used up to %.0f %% of the CPUs, for which the interval is %.0f %% wider",
-		len(p.used), len(p.logs), 100*p.used[len(p.used)-1].share, 100*math.Expm1(p.bias()))
+// beside says how many pairs were measured beside other processes, and how much wider that makes the interval.
+func (p *pairing) beside(widened float64) string {
+	return fmt.Sprintf("%d of %d pairs were measured while other processes used up to %.0f %% of the CPUs, for which the interval reaches %.0f %% farther",
+		len(p.used), len(p.logs), 100*p.used[len(p.used)-1].share, math.Ceil(100*widened))
 }
 
 // why says how many pairs are usable, how many are needed, and what the others were left out for.
@@ -190,20 +192,21 @@ func correct(all []*pairing) float64 {
 }
 
 // leaveOutUneven leaves out all pairs if stolen time makes the CPU time of the two runs of a pair
-// differ, by experience and in the median, by more than the margin: no correction is that good.
+// differ, by experience and in the median, by more than the margin: no correction is that good. The
+// median of fewer pairs than an interval needs says nothing: two ticks of the clock are enough for it.
 func (p *pairing) leaveOutUneven(margin float64) {
 	var costs []float64
 	for _, d := range p.steal {
 		costs = append(costs, math.Abs(stealCost*d))
 	}
-	if len(costs) == 0 || stats.Median(costs) <= margin {
+	if len(costs) < leastRuns || stats.Median(costs) <= margin {
 		return
 	}
 	cost := stats.Median(costs)
 	p.uneven = fmt.Sprintf("stolen time differs within the pairs by %.1f %% of the CPUs in the median: worth about %.1f %% of CPU time, more than the margin of %.3g %%",
 		100*cost/stealCost, 100*cost, 100*margin)
 	p.left += len(p.logs)
-	p.logs, p.steal = nil, nil
+	p.logs, p.steal, p.used = nil, nil, nil
 }
 
 // Margins are those of equivalences, as ratios minus one, by the kind of a metric.

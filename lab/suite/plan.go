@@ -84,9 +84,7 @@ var errBudget = errors.New("the time is over")
 // metrics that it spoils, and more blocks are added for the workloads that need them.
 func (b *bench) run(ctx context.Context) error {
 	p := newPlan(b.cfg.Seed, b.subjects)
-	for _, w := range b.loads {
-		b.total += b.cfg.Blocks * b.served(w)
-	}
+	b.total = b.cfg.Blocks * b.blockRuns()
 	b.began = time.Now()
 	b.announce()
 	b.patience()
@@ -191,6 +189,7 @@ type standing struct {
 	usable, needed int      // undisturbed pairs of each subject that is still in
 	lacks          []string // subjects that lack pairs because the machine was disturbed: only for them more blocks can help
 	filled         int      // usable, and those that were measured beside other processes
+	uneven         string   // why stolen time leaves out all pairs of a subject; empty: it does not
 }
 
 // standing returns how far the main metric of a workload is.
@@ -214,6 +213,7 @@ func (b *bench) standing(w *workload) standing {
 		if p.undisturbed() < out.needed && p.disturbed() > 0 {
 			out.lacks = append(out.lacks, p.name)
 		}
+		out.uneven = cmp.Or(out.uneven, p.uneven)
 	}
 	return out
 }
@@ -222,42 +222,6 @@ func (b *bench) standing(w *workload) standing {
 // most of what it lacks are right answers.
 func (b *bench) out(p *pairing) bool {
 	return p.role == roleFloor || b.failures[p.name] >= givenUp || p.wrong > p.disturbed()
-}
-
-// announce says how long the runs will take, and what the budget is too short for.
-func (b *bench) announce() {
-	text := fmt.Sprintf("%d blocks of %d runs: about %v", b.cfg.Blocks, b.total/b.cfg.Blocks, b.left().Round(time.Second))
-	switch {
-	case b.cfg.Budget == 0:
-	case b.left() > b.cfg.Budget:
-		text += fmt.Sprintf("; the budget of %v ends before: about %d blocks fit", b.cfg.Budget, int(b.cfg.Budget*time.Duration(b.cfg.Blocks)/b.left()))
-	default:
-		text += fmt.Sprintf(", within the budget of %v", b.cfg.Budget)
-	}
-	b.tell(Step{Phase: "plan", Note: text})
-}
-
-// foresee says, once for each workload, if the budget will end before its main metric can be
-// decided, at the pace so far and with as many disturbances.
-func (b *bench) foresee(blocks int) {
-	if b.cfg.Budget == 0 || blocks < 2 {
-		return
-	}
-	fit := float64(blocks) * float64(b.cfg.Budget) / float64(time.Since(b.began))
-	for _, w := range b.loads {
-		s := b.standing(w)
-		expected := max(s.usable, int(float64(s.usable)/float64(blocks)*fit))
-		if b.foreseen[w.name] || expected >= s.needed {
-			continue
-		}
-		b.foreseen[w.name] = true
-		text := fmt.Sprintf("%s: %d of the pairs of %d blocks are undisturbed; the budget of %v will probably end with about %d, and %d are needed",
-			w.name, s.usable, blocks, b.cfg.Budget, expected, s.needed)
-		if s.filled > s.usable {
-			text += ": pairs that were measured beside other processes make up for the rest, with wider intervals"
-		}
-		b.tell(Step{Phase: "plan", Note: text})
-	}
 }
 
 // note records a remark on the comparison, and shows it.

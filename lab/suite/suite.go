@@ -26,6 +26,7 @@ type Config struct {
 	Connections    int
 	ConnectionsSet bool // Connections overrides the workloads' own numbers
 	Window, Warmup time.Duration
+	Fit            bool          // with shorter ones, down to the shortest, if the blocks do not fit the budget
 	Blocks         int           // more are added if disturbances leave too few usable pairs
 	Budget         time.Duration // for the blocks, without builds, checks and ceilings; 0: no limit
 	Margins        Margins       // of equivalences; nil: the default ones
@@ -91,6 +92,7 @@ type bench struct {
 	foreseen   map[string]bool // workloads of which was said that the budget ends too early
 	dropped    map[string]bool // workloads that have no more blocks, so that others have
 	lookout    lookout
+	fitted     bool      // the windows were shortened
 	began      time.Time // start of the first block
 	done       int
 	total      int
@@ -139,6 +141,7 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 		return b.close(ctx, err)
 	}
 	b.noteAbsent()
+	b.fit()
 	if err := b.measureCeilings(ctx, c); err != nil {
 		return b.close(ctx, err)
 	}

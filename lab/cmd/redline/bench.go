@@ -75,7 +75,9 @@ not memory or allocations. Blocks are added until the main metric of each worklo
 has enough undisturbed pairs, or the budget ends; none is measured again. A run of
 an open loop waits for a calm moment, within limits. If there is none, it is
 compared beside the other processes, with an interval that is wider by what they
-may have done.
+may have done. With --budget, and none of --window, --warmup and --blocks, windows
+are shortened for the blocks to fit, down to those of --quick; if even that is too
+long, the first lines say without which workloads they fit.
 
 To compare your own server, describe it in a subject file (YAML): docs/subjects.md
 has the format, the requests of each workload, and examples in four languages.
@@ -106,7 +108,7 @@ gate), 130 interrupted.`,
 	f.StringSliceVar(&b.versions, "go", nil, "`VERSIONS` of Go to build each subject with and to compare, comma-separated: 1.25 (its newest patch), 1.25.3 or local")
 	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "workloads to run, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all, http2-all, push-all and feed-all name groups")
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m, most of HTTP/2 and the open loops have their own defaults")
-	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
+	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run; with --budget at most")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before the window; extended while the rate has a trend")
 	f.IntVar(&b.Blocks, "blocks", 10, "measurements of each subject, at least; twice as many at most without a budget")
 	f.DurationVar(&b.Budget, "budget", 0, "end the blocks after this time; builds, checks and maximum rates come before it (default: 8m with --quick, otherwise none)")
@@ -280,13 +282,14 @@ func (b *benchFlags) useToolchains(c *cobra.Command, catalogue *suite.Catalogue)
 // mode sets the values of --quick and --full for flags that were not given.
 func (b *benchFlags) mode(changed func(string) bool) {
 	b.ConnectionsSet = changed("connections")
+	b.Fit = changed("budget") && !slices.ContainsFunc([]string{"window", "warmup", "blocks"}, changed)
 	quick := b.quick || !b.full && !slices.ContainsFunc([]string{"workloads", "window", "warmup", "blocks"}, changed)
 	b.Mode = "custom"
 	switch {
 	case quick:
 		b.Mode = "quick"
-		setUnless(changed("window"), &b.Window, 600*time.Millisecond)
-		setUnless(changed("warmup"), &b.Warmup, 300*time.Millisecond)
+		setUnless(changed("window"), &b.Window, suite.ShortestWindow)
+		setUnless(changed("warmup"), &b.Warmup, suite.ShortestWarmup)
 		setUnless(changed("blocks"), &b.Blocks, 9)
 		setUnless(changed("budget"), &b.Budget, quickBudget)
 	case b.full:

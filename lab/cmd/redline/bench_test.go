@@ -47,6 +47,29 @@ func TestBenchExitCodes(t *testing.T) {
 	}
 }
 
+// TestBudgetShortensWindows fits the windows to a budget that was given, unless they were given too.
+func TestBudgetShortensWindows(t *testing.T) {
+	for args, want := range map[string]bool{
+		"":                                      false,
+		"--workloads json":                      false,
+		"--workloads json --budget 8m":          true,
+		"--workloads json --budget 8m --seed 1": true,
+		"--workloads json --budget 8m --window 5s": false,
+		"--workloads json --budget 8m --warmup 2s": false,
+		"--workloads json --budget 8m --blocks 10": false,
+		"--full --budget 1h":                       true,
+	} {
+		b := new(benchFlags)
+		c := b.command()
+		if err := c.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if b.mode(c.Flags().Changed); b.Fit != want {
+			t.Errorf("%s: %v, want %v", args, b.Fit, want)
+		}
+	}
+}
+
 // TestDisplayWaits says what a run waits for.
 func TestDisplayWaits(t *testing.T) {
 	step := suite.Step{Phase: "run", Subject: "nethttp", Workload: "at25", Block: 3, Blocks: 9, Total: 10, Note: "waiting for other processes: 42 % of the CPUs"}
