@@ -150,7 +150,7 @@ func (p *Process) stacks() Value {
 
 // pace calculates the trigger and the goal of the next cycle as the runtime does whenever it
 // needs them (gcControllerState.trigger, heapGoalInternal and memoryLimitHeapGoal, which have
-// not changed from Go 1.22 to Go 1.26).
+// not changed from Go 1.22 to Go 1.27).
 func (p *Process) pace(f *Figures) (trigger, goal Value) {
 	in := make([]uint64, 0, 9)
 	for _, name := range []string{

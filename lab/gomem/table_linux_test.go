@@ -30,6 +30,9 @@ func TestTable(t *testing.T) {
 	compared, inlined := 0, 0
 	first, _ := s.table.Find(from) // the runtime does not name it
 	for pc := first.End; pc < to; pc += 101 {
+		if f, ok := s.table.Find(pc); ok && f.End == pc+1 {
+			continue // the runtime takes the address after it for the begin of the next function
+		}
 		got, want := s.table.Frames(pc), expanded(uintptr(pc+s.bias), last)
 		if len(got) == 0 || got[0].Line == 0 {
 			continue // between two functions

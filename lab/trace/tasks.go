@@ -205,7 +205,7 @@ func (a *analysis) until(e *xtrace.Event) {
 			g.serving.provisional, g.serving.name = false, short(h.Names[one.Name])
 		}
 	}
-	if e.Thread() != xtrace.NoThread && len(h.on) < 1<<16 {
+	if e.Thread() != xtrace.NoThread {
 		h.on[e.Thread()] = e.Goroutine()
 	}
 }

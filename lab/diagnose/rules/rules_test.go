@@ -236,3 +236,26 @@ func TestBeyond(t *testing.T) {
 		}
 	}
 }
+
+// The CPUs that a server would use alone: what its threads wait for others is no demand of its own, but
+// time that it does not have.
+func TestDemand(t *testing.T) {
+	for _, c := range []struct {
+		name                               string
+		cores, used, waited, foreign, want float64
+	}{
+		{"nobody else", 1, 0.4, 0.3, 0, 0.7},
+		{"mostly asleep beside others", 1, 0.1, 0.3, 0.9, 0.18},
+		{"never asleep beside others", 1, 0.4, 0.6, 0.6, 1},
+		{"waits more than there is", 1, 0.1, 5, 0.9, 1},
+		{"two CPUs, half asleep", 2, 0.3, 0.3, 0.85, 0.2},
+		{"idle", 1, 0, 0, 0.9, 0},
+	} {
+		p := healthy().count("sched_wait", c.waited)
+		p.knee().Cores, p.knee().Generator.Foreign, p.knee().Shared = c.used, c.foreign, &diagnose.Shared{CPUs: 2}
+		v := &view{Evidence: p.Evidence, load: p.knee(), cores: c.cores}
+		if got := v.demand(); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("%s: %.3f, want %v", c.name, got, c.want)
+		}
+	}
+}

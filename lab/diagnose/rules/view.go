@@ -66,12 +66,18 @@ const (
 )
 
 // demand returns the share of the CPUs that the server would use if it were alone: with the time
-// that its threads wait for a CPU, or, if requests do wait for one, of what other processes leave.
+// that its threads wait for each other, of the time that they do not wait for other processes; or, if
+// requests do wait for a CPU, of what other processes leave. A thread waits for those that use the CPUs, in proportion.
 func (v *view) demand() float64 {
-	used := known(v.load.Cores)
-	demand := 0.0
-	if used > 0 {
-		demand = ratio(used+v.rate("sched_wait"), v.cores)
+	used, demand := known(v.load.Cores), 0.0
+	if used > 0 && v.cores > 0 {
+		waited := v.rate("sched_wait")
+		others, _ := v.load.Taken()
+		taken := bound(known(others), 0, 1) * v.cores
+		lost := waited * ratio(taken, taken+used)
+		if demand = 1; lost < v.cores {
+			demand = ratio(used+waited-lost, v.cores-lost)
+		}
 	}
 	if v.runnable >= crowded {
 		demand = max(demand, ratio(used, v.cores*bound(1-known(v.load.Generator.Foreign), leastFree, 1)))

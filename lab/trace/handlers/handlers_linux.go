@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,9 +51,14 @@ type Watch struct {
 func Start(pid int) (_ *Watch, err error) {
 	w := &Watch{pid: pid, names: map[uint64]int32{}, stop: make(chan struct{}), done: make(chan struct{})}
 	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("see the handlers of process %d: %w", pid, err), w.close())
+		if err == nil {
+			return
 		}
+		err = fmt.Errorf("see the handlers of process %d: %w", pid, err)
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w; it needs root, or CAP_PERFMON and CAP_SYS_PTRACE", err)
+		}
+		err = errors.Join(err, w.close())
 	}()
 	if err := w.open(); err != nil {
 		return nil, err
@@ -81,6 +87,9 @@ func (w *Watch) open() (err error) {
 		return errors.New("it is no program of Go with the handlers of net/http")
 	}
 	kind, err := perfevent.ProbeType()
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("this kernel observes no functions of programs (CONFIG_UPROBE_EVENTS): %w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -115,7 +124,8 @@ func (w *Watch) locate(offset uint64) error {
 	return errors.New("its code is not in its memory")
 }
 
-// attach opens an event for each CPU.
+// attach opens an event for each CPU. It is of all processes: one of a single task does not follow the
+// threads that exist already. Other processes of the same program meet the breakpoint, too.
 func (w *Watch) attach() error {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(w.pid, &set); err != nil {
