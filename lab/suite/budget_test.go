@@ -55,6 +55,16 @@ func TestBlocksAreAdded(t *testing.T) {
 		f.Workloads[0].Lead = results.MetricCPU
 		return f
 	}
+	// slow is an open loop whose baseline did not reach the rate in so many blocks.
+	slow := func(blocks int) *results.File {
+		f := measured(t, 1, func(r *results.Run) {
+			if r.Subject == "base" && r.Block <= blocks {
+				r.Short, r.Counted = "did not reach the rate", false
+			}
+		})
+		f.Workloads[0].Arrivals = "Poisson"
+		return f
+	}
 	rate, budget := string(results.MetricRate), Config{Budget: time.Minute}
 	for name, c := range map[string]struct {
 		file   *results.File
@@ -73,6 +83,8 @@ func TestBlocksAreAdded(t *testing.T) {
 		"the number of blocks is fixed": {spoil("steal", rate), Config{fixed: true}, 9, false},
 		"others spoil an open loop":     {busy(5), budget, 9, true},
 		"they do so all the time":       {busy(9), budget, 9, false},
+		"the baseline is slow at times": {slow(4), budget, 9, true},
+		"the baseline is too slow":      {slow(7), budget, 9, false},
 	} {
 		b, _ := progressOf(t, c.file, c.cfg)
 		if got := b.wanting(c.blocks); (len(got) > 0) != c.want {

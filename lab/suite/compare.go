@@ -33,7 +33,7 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 		if len(p.all) == 0 {
 			continue
 		}
-		p.role = s.Role
+		p.role, p.short = s.Role, shortBlocks(f, w.Name, s.Name)
 		all = append(all, p)
 		if s.Role == roleTwin {
 			g.twin = p
@@ -54,6 +54,17 @@ func newFamily(f *results.File, w *results.Workload, m metric) (*family, error) 
 		}
 	}
 	return g, nil
+}
+
+// shortBlocks returns in how many blocks a subject or the baseline did not reach the rate.
+func shortBlocks(f *results.File, workload, subject string) int {
+	blocks := map[int]bool{}
+	for i := range f.Runs {
+		if r := &f.Runs[i]; r.Short != "" && r.Workload == workload && (r.Subject == subject || r.Subject == f.Config.Baseline) {
+			blocks[r.Block] = true
+		}
+	}
+	return len(blocks)
 }
 
 // needed returns the number of pairs with which a subject can be told from the baseline.

@@ -38,6 +38,7 @@ type pairing struct {
 	used   []busyPair // of busy, those that logs has nevertheless
 	left   int        // pairs left out because of disturbances
 	wrong  int        // pairs left out for other reasons
+	short  int        // blocks in which one side did not reach the rate
 	causes map[string]uint64
 	uneven string // why stolen time leaves out all pairs; empty: it does not
 }

@@ -187,7 +187,7 @@ func (b *bench) affordable(blocks int) []*workload {
 // A standing is how far the main metric of a workload is.
 type standing struct {
 	usable, needed int      // undisturbed pairs of each subject that is still in
-	lacks          []string // subjects that lack pairs because the machine was disturbed: only for them more blocks can help
+	lacks          []string // subjects that lack pairs because the machine was disturbed, or one side seldom did not reach the rate: only for them more blocks can help
 	filled         int      // usable, and those that were measured beside other processes
 	uneven         string   // why stolen time leaves out all pairs of a subject; empty: it does not
 }
@@ -210,7 +210,8 @@ func (b *bench) standing(w *workload) standing {
 			continue
 		}
 		out.usable, out.filled = min(out.usable, p.undisturbed()), min(out.filled, p.undisturbed()+len(p.busy))
-		if p.undisturbed() < out.needed && p.disturbed() > 0 {
+		seldom := p.short > 0 && p.short < len(p.all) // did one side not reach the rate
+		if p.undisturbed() < out.needed && (p.disturbed() > 0 || seldom) {
 			out.lacks = append(out.lacks, p.name)
 		}
 		out.uneven = cmp.Or(out.uneven, p.uneven)
