@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,12 +102,7 @@ func TestDocsCommands(t *testing.T) {
 				dir = filepath.Join(dir, args[1])
 				_, err = os.Stat(dir)
 			case "go":
-				i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, ".") && !strings.HasPrefix(a, ".bin") })
-				if i < 0 {
-					err = fmt.Errorf("no package")
-					break
-				}
-				_, err = os.Stat(filepath.Join(dir, args[i], "main.go"))
+				err = builds(args, dir)
 			case "curl", "echo", "export", "jq", "kill", "sleep":
 			default:
 				err = fmt.Errorf("%s is unknown", args[0])
@@ -119,6 +115,25 @@ func TestDocsCommands(t *testing.T) {
 	if n < 80 {
 		t.Errorf("%d commands", n)
 	}
+}
+
+// builds returns the error of a command of go: that the package which it names is not in the checkout.
+func builds(args []string, dir string) error {
+	const module = "github.com/redline-go/redline"
+	for _, a := range args[1:] {
+		a, _, _ = strings.Cut(a, "@")
+		switch {
+		case strings.HasPrefix(a, ".") && !strings.HasPrefix(a, ".bin"):
+			_, err := os.Stat(filepath.Join(dir, a, "main.go"))
+			return err
+		case a == module && args[1] == "get":
+			return nil
+		case strings.HasPrefix(a, module+"/"):
+			_, err := os.Stat(filepath.Join(checkout, a[len(module):], "main.go"))
+			return err
+		}
+	}
+	return errors.New("no package")
 }
 
 // mineYAML writes the example of subjects.md as the file of a subject mine, and returns its
