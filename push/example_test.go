@@ -27,6 +27,8 @@ func Example() {
 		panic(err)
 	}
 	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Scan() // hub:start, with the position from which the stream begins: from here on it is live
 
 	event := push.Event{Topic: "orders/17", ID: "e1", Data: []byte(`{"state":"paid"}`)}
 	receipt, err := hub.Publish(context.Background(), event)
@@ -34,8 +36,6 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println("delivered to", receipt.Delivered)
-	lines := bufio.NewScanner(resp.Body)
-	lines.Scan() // hub:start, with the position from which the stream begins
 	lines.Scan()
 	fmt.Println(lines.Text())
 	// Output:
