@@ -324,17 +324,6 @@ func (m *model) step() {
 	}
 }
 
-// hurry has a part of what waits for the loop be handed over before it comes to it.
-func (m *model) hurry() {
-	m.hub.mu.Lock()
-	defer m.hub.mu.Unlock()
-	for _, sh := range m.hub.shards {
-		sh.mu.Lock()
-		sh.hurry(m.r.IntN(20))
-		sh.mu.Unlock()
-	}
-}
-
 // finish lets all clients catch up, and wants nothing to be left of them.
 func (m *model) finish() {
 	for round := range 3 {

@@ -38,7 +38,7 @@ type Options struct {
 	// MaxBytes bounds the memory of the hub: its history, topics, who is present, what is queued, each in all
 	// its encodings and until the last connection has sent it, and half a KiB for each
 	// subscriber. Of what connections have taken and not sent, only events of more than 64 KiB
-	// count: see Server.WriteBuffer. Subscribers take half of it at most, and new ones get 503
+	// count: see Server.WriteBuffer. Subscribers, with who is present, take half of it at most, and new ones get 503
 	// then, or if nobody is slow. When all of it is reached, the history gets shorter, and those are ended that keep what it does not hold, in their queues or in
 	// their connections, the furthest behind first. A connection is closed for that, without a
 	// bye. Default: 512 MiB.

@@ -91,17 +91,14 @@ func (p *presence) init(h *Hub) {
 }
 
 // shows reports whether it is told who has a topic or pattern: the first rule that selects all of it
-// says so, and none before it hides a part.
+// says so.
 func (p *presence) shows(filter string) bool {
 	if !p.on {
 		return false
 	}
 	for i := range p.hub.o.Rules {
-		switch r := &p.hub.o.Rules[i]; {
-		case r.Pattern == filter || topic.Covers(r.Pattern, filter):
+		if r := &p.hub.o.Rules[i]; r.Pattern == filter || topic.Covers(r.Pattern, filter) {
 			return r.Presence
-		case !r.Presence && topic.Overlaps(r.Pattern, filter):
-			return false
 		}
 	}
 	return false

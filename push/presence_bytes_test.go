@@ -147,16 +147,6 @@ func TestLongNews(t *testing.T) {
 	}
 }
 
-// TestHiddenPart: who listens to a pattern is not shown if an earlier rule hides a part of it.
-func TestHiddenPart(t *testing.T) {
-	h := newHub(t, Options{Rules: []Rule{{Pattern: "rooms/secret"}, {Pattern: "rooms/*", Presence: true}, {Pattern: "halls/*", Presence: true}}})
-	for filter, want := range map[string]bool{"rooms/1": true, "rooms/secret": false, "rooms/*": false, "halls/*": true, "halls/1": true, "**": false} {
-		if got := h.presence.shows(filter); got != want {
-			t.Errorf("%s: %v, want %v", filter, got, want)
-		}
-	}
-}
-
 // TestAudienceOnce: one that watches a topic by many patterns is found once, and each time a topic changes.
 func TestAudienceOnce(t *testing.T) {
 	h := presenceHub(t)

@@ -100,18 +100,6 @@ func (t *turn) release() {
 	t.frames = t.frames[:0]
 }
 
-// add takes a message with the reference of the caller, and returns its length. Of a long one it has
-// the frame alone.
-func (t *turn) add(m *message, encoding uint8) int {
-	f := m.frame(encoding)
-	t.frames = append(t.frames, f)
-	if f.long() {
-		f.of.hold()
-		m.release()
-	}
-	return len(f.bytes())
-}
-
 // keep leaves the frames from i on to the caller, with their references.
 func (t *turn) keep(i int) {
 	clear(t.frames[i:])
