@@ -73,7 +73,7 @@ func (sh *shard) idle() bool {
 	for _, m := range sh.inbox {
 		m.release()
 	}
-	sh.inbox, sh.ripe = nil, 0
+	sh.inbox, sh.inboxBytes, sh.ripe = nil, 0, 0
 	sh.loop.now = nil
 	sh.loop.unload()
 	return true

@@ -18,13 +18,34 @@ const (
 	freeBytes    = 2 << 10
 )
 
-// weigh returns what a subscriber with these filters counts for in Options.MaxBytes.
-func weigh(filters []string) uint32 {
-	n := 0
+// weigh returns what a subscriber with these filters counts for in Options.MaxBytes, with what is kept of
+// it beside them.
+func weigh(filters []string, beside int) int64 {
+	n := beside
 	for _, f := range filters {
-		n += len(f) + segmentBytes*(strings.Count(f, "/")+1)
+		n += nodeBytes(f)
 	}
-	return uint32(subscriberBytes + max(n-freeBytes, 0))
+	return int64(subscriberBytes + max(n-freeBytes, 0))
+}
+
+func nodeBytes(filter string) int { return len(filter) + segmentBytes*(strings.Count(filter, "/")+1) }
+
+// beside returns what is kept of a subscriber beside its filters: its names, and all that it asked for, by
+// the registry and by presence, although others cover it.
+func (h *Hub) beside(j *joining) int {
+	n := 2 * (len(j.user) + len(j.token) + len(j.address))
+	if h.o.Registry == nil && !h.presence.on {
+		return n
+	}
+	for _, f := range j.wanted() {
+		if h.o.Registry != nil || j.user != "" && h.presence.shows(f) {
+			n += itemBytes + len(f)
+		}
+		if j.presence && h.presence.watches(f) {
+			n += audienceBytes + nodeBytes(f)
+		}
+	}
+	return n
 }
 
 // limits counts subscribers. Its lock comes after those of hub and shard.
@@ -62,7 +83,8 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 	h.mu.Lock()
 	closed, unknown := h.closed, h.broker != nil && !h.cluster.known
 	h.mu.Unlock()
-	weight := int64(weigh(j.filters))
+	beside := h.beside(j)
+	weight := weigh(j.filters, beside)
 	if h.bytes.Load()+weight > h.o.MaxBytes {
 		h.relieve(weight) // it is not those who come that keep too much
 	}
@@ -80,7 +102,7 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		err = errRevoked
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
-	case l.bytes+weight > h.o.MaxBytes/2 || h.bytes.Load()+weight > h.o.MaxBytes+h.coming.Load():
+	case l.bytes+h.presence.bytes.Load()+weight > h.o.MaxBytes/2 || h.bytes.Load()+weight > h.o.MaxBytes+h.coming.Load():
 		err = errMemory
 	case j.address != "" && h.o.MaxPerAddress < unbounded && !take(l.addresses, network(j.address), h.o.MaxPerAddress, &address):
 		err = errAddress
@@ -104,6 +126,9 @@ func (h *Hub) admit(s *subscriber, j *joining) error {
 		r := s.needs()
 		r.address, r.user, r.token = address, user, token
 	}
+	if weight != weigh(j.filters, 0) {
+		s.needs().beside = beside
+	}
 	l.bytes += weight
 	h.bytes.Add(weight)
 	return nil
@@ -114,14 +139,16 @@ func (h *Hub) withdraw(s *subscriber) int {
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	beside := 0
 	if s.rare != nil {
+		beside = s.rare.beside
 		l.exit(s)
 		give(l.addresses, s.rare.address)
 		give(l.users, s.rare.user)
 		give(l.tokens, s.rare.token)
 	}
 	l.count--
-	weight := int64(weigh(*s.filters))
+	weight := weigh(*s.filters, beside)
 	l.bytes -= weight
 	h.bytes.Add(-weight)
 	return l.count

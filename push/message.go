@@ -150,6 +150,18 @@ func (f *frame) long() bool { return len(f.bytes()) > longFrame }
 
 const longFrame = 64 << 10
 
+// add takes a message with the reference of the caller, and returns its length. Of a long one it has
+// the frame alone.
+func (t *turn) add(m *message, encoding uint8) int {
+	f := m.frame(encoding)
+	t.frames = append(t.frames, f)
+	if f.long() {
+		f.of.hold()
+		m.release()
+	}
+	return len(f.bytes())
+}
+
 // newEpoch is a name that no other start of a hub has.
 func newEpoch() string {
 	var b [8]byte

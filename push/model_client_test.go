@@ -174,6 +174,17 @@ func (c *client) gap(g format.Gap) {
 	}
 }
 
+// hurry has a part of what waits for the loop be handed over before it comes to it.
+func (m *model) hurry() {
+	m.hub.mu.Lock()
+	defer m.hub.mu.Unlock()
+	for _, sh := range m.hub.shards {
+		sh.mu.Lock()
+		sh.hurry(m.r.IntN(20))
+		sh.mu.Unlock()
+	}
+}
+
 // plainText is a format that the clients of the model read.
 type plainText struct{}
 

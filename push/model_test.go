@@ -133,8 +133,10 @@ func (m *model) run() {
 				m.shutdown()
 			}
 			m.restart()
-		case n < 69:
+		case n < 66:
 			m.step()
+		case n < 69:
+			m.hurry()
 		case n < 70 && m.broker != nil:
 			m.broker.hold()
 		default:
@@ -213,6 +215,9 @@ func (m *model) join(c *client) {
 		m.clients = append(m.clients, c)
 	}
 	c.sent, c.ended, c.room = nil, false, m.r.IntN(500)
+	if seq, ours := m.hub.position(c.lastID); ours && m.broker == nil {
+		c.at = max(c.at, seq) // it may have read the gap that ends there, and nothing after it
+	}
 	if c.excused, c.slow, c.next = 0, 0, ""; c.lastID == earliest && m.broker == nil {
 		c.excused = m.hub.history.newest
 	}

@@ -62,7 +62,7 @@ func (p *presence) settle(c *gathering, now int64) (t telling) {
 				left = append(left, user)
 			}
 			delete(c.users, user)
-			p.hub.bytes.Add(-int64(guestBytes + len(user)))
+			p.count(-guestBytes - len(user))
 		}
 		delete(c.news, user)
 	}
@@ -70,7 +70,7 @@ func (p *presence) settle(c *gathering, now int64) (t telling) {
 		delete(p.changed, c)
 	}
 	if len(joined)+len(left) > 0 {
-		c.stale()
+		p.stale(c)
 		t = p.audience(c)
 		if c.shown += len(joined); len(joined) > 0 && len(t.subs) > 0 {
 			t.events = append(t.events, p.hub.presenceEvent(c, format.TypeJoin, joined, len(joined)))
@@ -91,15 +91,16 @@ func (p *presence) audience(c *gathering) (t telling) {
 	} else if a := p.watchers.Get(c.filter); a != nil {
 		all = append(all, a)
 	}
-	for i, a := range all {
+	p.tellings++
+	t.number = p.tellings
+	for _, a := range all {
 		for s := range a.subs {
-			if !slices.ContainsFunc(all[:i], func(b *audience) bool { _, twice := b.subs[s]; return twice }) {
+			if w := s.rare.watch; w.found != t.number { // or it has several filters for it
+				w.found = t.number
 				t.subs = append(t.subs, s)
 			}
 		}
 	}
-	p.tellings++
-	t.number = p.tellings
 	return t
 }
 
@@ -139,10 +140,14 @@ func (p *presence) here(c *gathering) *message {
 			}
 		}
 		c.told = p.hub.presenceEvent(c, format.TypeHere, users, c.shown)
+		p.bytes.Add(toldBytes(c.told))
 	}
 	c.told.hold()
 	return c.told
 }
+
+// toldBytes is about what a message of a gathering weighs: the hub counts it as any other.
+func toldBytes(m *message) int64 { return int64(overhead + 2*len(m.event.Data)) }
 
 // tell gives events to those who get them, and gives the events up. It takes the locks of shards.
 func (p *presence) tell(t *telling) {
@@ -159,6 +164,7 @@ func (p *presence) tell(t *telling) {
 // watch is what a subscriber that asks for presence has yet to be told.
 type watch struct {
 	filters []string
+	found   uint64 // the last telling that it is in the audience of; the lock of presence guards it
 	news    []*message
 	fresh   bool   // it has to be told who is there
 	known   uint64 // it knows what was told up to this number
@@ -212,9 +218,7 @@ func (s *subscriber) inform(t *turn) (more bool) {
 	}
 	room := turnBytes
 	for len(w.news) > 0 && room > 0 {
-		f := w.news[0].frame(s.encoding)
-		t.frames = append(t.frames, f) // with the reference of the news
-		room -= len(f.bytes())
+		room -= t.add(w.news[0], s.encoding) // with the reference of the news
 		w.news = w.news[1:]
 	}
 	return len(w.news) > 0
@@ -225,6 +229,12 @@ func (p *presence) present(w *watch) (news []*message, known uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	seen := map[*gathering]bool{}
+	patterns := 0
+	for _, f := range w.filters {
+		if topic.IsPattern(f) {
+			patterns++
+		}
+	}
 	add := func(c *gathering) {
 		if c != nil && c.known && !seen[c] && len(news) < mostGatherings {
 			seen[c] = true
@@ -232,8 +242,8 @@ func (p *presence) present(w *watch) (news []*message, known uint64) {
 		}
 	}
 	for _, f := range w.filters {
-		if add(p.gatherings[f]); topic.IsPattern(f) {
-			found, _ := p.names.Some(nil, f, gatheringNodes)
+		if add(p.gatherings[f]); topic.IsPattern(f) && len(news) < mostGatherings {
+			found, _ := p.names.Some(nil, f, gatheringNodes/patterns)
 			for _, c := range found {
 				add(c)
 			}

@@ -43,7 +43,7 @@ type Options struct {
 	// When it is reached, the history gets shorter, and subscribers are ended that keep what it does not
 	// hold, in their queues or in their connections, the furthest behind first. A connection is closed
 	// for that, without a bye. New subscribers get 503 if nobody can be ended for them, or if subscribers
-	// have half of it. Default: 512 MiB.
+	// and who is present have half of it. Default: 512 MiB.
 	MaxBytes int64
 	// MaxTopics bounds the topics whose history is known. Of the 4,096 that were forgotten last
 	// it is still known what they have lost. Default: 100,000.

@@ -41,12 +41,8 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) {
 	}
 	var body []byte
 	if refused == nil && a.method == http.MethodGet {
-		origin := originOf(j)
-		if body, refused = h.hub.page(r.Context(), q, origin); refused == nil {
-			defer h.hub.pages.give(h.hub, origin, len(body))
-			if !h.hub.pages.take(h.hub, origin, len(body)) {
-				refused = &refusal{status: http.StatusServiceUnavailable, text: "too many pages are on their way: try again later"}
-			}
+		if body, refused = h.hub.page(r.Context(), q, j); refused == nil {
+			defer h.hub.pages.give(h.hub, originOf(j), len(body))
 		}
 	}
 	if refused != nil {
@@ -69,18 +65,22 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) {
 // mayRead counts a request for a page, and refuses it if there are too many of its address or user, or if
 // its right was withdrawn.
 func (h *Hub) mayRead(j *joining) *refusal {
-	err := h.pace(j)
-	if err == nil {
-		l := &h.limits
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if !l.revoked.has(h.now(), j.user, j.token) {
-			return nil
-		}
-		err = errRevoked
-		l.refuse(err)
+	if err := h.pace(j); err != nil {
+		return refusalFor(err, j)
 	}
-	return refusalFor(err, j)
+	return h.withdrawn(j)
+}
+
+// withdrawn refuses those whose right was withdrawn.
+func (h *Hub) withdrawn(j *joining) *refusal {
+	l := &h.limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.revoked.has(h.now(), j.user, j.token) {
+		return nil
+	}
+	l.refuse(errRevoked)
+	return refusalFor(errRevoked, j)
 }
 
 // parsePage reads a request for a page.
@@ -121,8 +121,32 @@ func (h *Handler) parsePage(a *ask) (j *joining, q Range, refused *refusal) {
 	return j, q, nil
 }
 
-// page returns what is answered to a range.
-func (h *Hub) page(ctx context.Context, q Range, origin string) ([]byte, *refusal) {
+var errPages = errors.New("too many pages are on their way: try again later")
+
+// page returns what is answered to a range. It is taken from pages, and the caller gives it back.
+func (h *Hub) page(ctx context.Context, q Range, j *joining) ([]byte, *refusal) {
+	origin := originOf(j)
+	p, err := h.readPage(ctx, q, origin)
+	if err != nil {
+		return nil, &refusal{status: http.StatusServiceUnavailable, text: err.Error()}
+	}
+	if refused := h.withdrawn(j); refused != nil {
+		return nil, refused // meanwhile
+	}
+	body := p.append(nil)
+	if !h.pages.take(h, origin, len(body)) {
+		h.pages.give(h, origin, len(body))
+		return nil, &refusal{status: http.StatusServiceUnavailable, text: errPages.Error()}
+	}
+	return body, nil
+}
+
+// readPage reads a page, which counts as one of pageBytes until it is known what it weighs.
+func (h *Hub) readPage(ctx context.Context, q Range, origin string) (Page, error) {
+	defer h.pages.give(h, origin, pageBytes)
+	if !h.pages.take(h, origin, pageBytes) {
+		return Page{}, errPages
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.o.WriteTimeout)
 	defer cancel()
 	p, err := h.read(ctx, q, origin)
@@ -132,10 +156,7 @@ func (h *Hub) page(ctx context.Context, q Range, origin string) ([]byte, *refusa
 	case errors.Is(err, context.DeadlineExceeded):
 		err = errBroker
 	}
-	if err != nil {
-		return nil, &refusal{status: http.StatusServiceUnavailable, text: err.Error()}
-	}
-	return p.append(nil), nil
+	return p, err
 }
 
 // append encodes a page.
@@ -163,7 +184,7 @@ func (p *Page) append(b []byte) []byte {
 	return append(b, '}', '\n')
 }
 
-// pages counts the bytes of pages that are being sent: clients may take long to read them. They are a
+// pages counts the bytes of pages that are being read or sent: clients may take long to read them. They are a
 // sixteenth of Options.MaxBytes at most, half of it for one origin.
 type pages struct {
 	mu    sync.Mutex

@@ -3,7 +3,10 @@ package push
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 )
 
 // TestReadBounded wants a page that finds nothing to end before it has looked at everything, and the
@@ -112,5 +115,37 @@ func TestPagesCount(t *testing.T) {
 	p.give(h, "a", 32<<20)
 	if h.bytes.Load() != 0 || p.total != 0 || len(p.by) != 0 {
 		t.Errorf("%d bytes, %d of pages remain", h.bytes.Load(), p.total)
+	}
+}
+
+// TestPageRevokedMeanwhile: a page counts while it is read, and those whose right was withdrawn meanwhile do
+// not get it.
+func TestPageRevokedMeanwhile(t *testing.T) {
+	b := &gated{last: 10, gate: make(chan struct{})}
+	h := newGated(t, b, Options{})
+	handler := h.Handler(func(*http.Request) ([]string, error) { return []string{"t"}, nil })
+	handler.User = func(*http.Request) string { return "ann" }
+	before := h.bytes.Load()
+	w, ended := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(ended)
+		handler.History().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?from="+h.id(2), nil))
+	}()
+	until(t, "it waits for the broker", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.replays > 0
+	})
+	if n := h.bytes.Load() - before; n < pageBytes {
+		t.Errorf("%d bytes are counted for a page that is read, want %d", n, pageBytes)
+	}
+	end(t, h, Ending{User: "ann", Until: time.Now().Add(time.Hour)}, 0)
+	close(b.gate)
+	<-ended
+	if w.Code != http.StatusUnauthorized {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if h.pages.total != 0 || len(h.pages.by) != 0 {
+		t.Errorf("%d bytes of pages remain", h.pages.total)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/push/topic"
@@ -21,6 +22,7 @@ type presence struct {
 	hub    *Hub
 	on     bool // some rule has Presence
 	shared bool // other nodes are asked, see survey
+	bytes  atomic.Int64
 
 	telling    sync.Mutex // one tells at a time, in order; before all other locks
 	mu         sync.Mutex
@@ -66,15 +68,16 @@ const (
 	namedUsers = 100
 	namedBytes = 8 << 10
 	// mostNews is how many events of presence wait for a subscriber: instead of more, it is told who
-	// is there when it has time. mostGatherings is of how many topics of a pattern that is, found among
-	// gatheringNodes nodes of the tree.
+	// is there when it has time. mostGatherings is of how many topics that is, and gatheringNodes of how
+	// many nodes of the tree all its patterns together look for them.
 	mostNews       = 4
 	mostGatherings = 64
-	gatheringNodes = 256
-	// What a gathering, a member and a user of it count for, beyond their texts.
+	gatheringNodes = 512
+	// What a gathering, a member and a user of it, and a filter of a watcher count for, beyond their texts.
 	gatheringBytes = 512
 	attendeeBytes  = 128
 	guestBytes     = 256
+	audienceBytes  = 256
 	// roundTells is how many events a round gives out, apart from those of its last topic. What is left
 	// is told in the next one, with what has changed until then.
 	roundTells = 200_000
@@ -101,11 +104,22 @@ func (p *presence) shows(filter string) bool {
 	return false
 }
 
+// watches reports whether a filter may select topics, or is one, of which it is told who has them.
+func (p *presence) watches(filter string) bool {
+	return p.on && (topic.IsPattern(filter) || p.shows(filter))
+}
+
+// count counts memory in Options.MaxBytes, and in the half of it that subscribers may take.
+func (p *presence) count(n int) {
+	p.bytes.Add(int64(n))
+	p.hub.bytes.Add(int64(n))
+}
+
 // follow has a subscriber hear from the gatherings that its filters select.
 func (p *presence) follow(s *subscriber, filters []string) {
 	w := &watch{fresh: true}
 	for _, f := range filters {
-		if topic.IsPattern(f) && p.on || p.shows(f) {
+		if p.watches(f) {
 			w.filters = append(w.filters, f)
 		}
 	}
@@ -152,7 +166,7 @@ func (p *presence) gathering(filter string) *gathering {
 	}
 	c = &gathering{filter: strings.Clone(filter), members: map[string]attendee{}, users: map[string]*guest{}, news: map[string]struct{}{}, known: !p.shared}
 	p.gatherings[c.filter] = c
-	p.hub.bytes.Add(int64(gatheringBytes + len(filter)))
+	p.count(gatheringBytes + nodeBytes(filter))
 	if !topic.IsPattern(filter) {
 		p.names.Put(c.filter, c)
 	}
@@ -173,13 +187,14 @@ func (p *presence) tidy(c *gathering) {
 	if !topic.IsPattern(c.filter) {
 		p.names.Delete(c.filter)
 	}
-	p.hub.bytes.Add(-int64(gatheringBytes + len(c.filter)))
-	c.stale()
+	p.count(-gatheringBytes - nodeBytes(c.filter))
+	p.stale(c)
 }
 
 // stale notes that what was told last is not so any more.
-func (c *gathering) stale() {
+func (p *presence) stale(c *gathering) {
 	if c.told != nil {
+		p.bytes.Add(-toldBytes(c.told))
 		c.told.release()
 		c.told = nil
 	}
@@ -213,12 +228,12 @@ func (p *presence) enter(c *gathering, m *Member, node string) {
 		return
 	}
 	c.members[m.ID] = attendee{m.User, node}
-	p.hub.bytes.Add(int64(attendeeBytes + len(m.ID)))
+	p.count(attendeeBytes + len(m.ID))
 	g := c.users[m.User]
 	if g == nil {
 		g = new(guest)
 		c.users[m.User] = g
-		p.hub.bytes.Add(int64(guestBytes + len(m.User)))
+		p.count(guestBytes + len(m.User))
 	}
 	if g.n++; g.n == 1 {
 		p.change(c, m.User)
@@ -239,7 +254,7 @@ func (p *presence) exit(c *gathering, id string) {
 		return
 	}
 	delete(c.members, id)
-	p.hub.bytes.Add(-int64(attendeeBytes + len(id)))
+	p.count(-attendeeBytes - len(id))
 	if g := c.users[a.user]; g != nil {
 		if g.n--; g.n == 0 {
 			g.left = p.hub.now()

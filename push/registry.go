@@ -39,12 +39,17 @@ type Update struct {
 	Left   []Member
 }
 
+// wanted is what a client asked for, with what others of it cover.
+func (j *joining) wanted() []string {
+	if j.asked == nil {
+		return j.filters
+	}
+	return j.asked
+}
+
 // joined notes a new subscriber for the registry, and for presence.
 func (h *Hub) joined(s *subscriber, j *joining) {
-	filters := j.asked
-	if filters == nil {
-		filters = j.filters
-	}
+	filters := j.wanted()
 	if j.presence {
 		h.presence.follow(s, filters)
 	}

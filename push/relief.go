@@ -36,9 +36,9 @@ func (h *Hub) relieve(need int64) {
 		return
 	}
 	defer func() {
-		// What could be freed is, or is about to be: not again for each event.
+		// What could be freed is, or is about to be: not again for each event, or newcomer.
 		h.relieved, h.relievedAt = math.MaxUint32, 0
-		if after := h.bytes.Load(); after > h.o.MaxBytes {
+		if after := h.bytes.Load() + need; after > h.o.MaxBytes {
 			h.relieved, h.relievedAt = h.ticks.Load(), after
 		}
 	}()
@@ -87,9 +87,7 @@ func (s *subscriber) first() (seq uint64, behind bool) {
 func (h *Hub) slow(r *relief) (all []waiting) {
 	for _, sh := range h.shards {
 		sh.mu.Lock()
-		if sh.loop != nil {
-			sh.loop.hurry()
-		}
+		sh.hurry(hurried)
 		for _, s := range sh.all {
 			if s.state&severed != 0 {
 				s.sink.unsent(func(f *frame) { r.add(f.of) })

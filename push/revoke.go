@@ -12,6 +12,7 @@ type revocations struct {
 	users, tokens map[string]int64
 	bytes         int64 // what they count for in Options.MaxBytes
 	sweep         int   // at how many those are removed whose time has passed
+	due           int64 // there is none before
 }
 
 const (
@@ -21,7 +22,7 @@ const (
 )
 
 func (v *revocations) init() {
-	v.users, v.tokens, v.sweep = map[string]int64{}, map[string]int64{}, minSweep
+	v.users, v.tokens, v.sweep, v.due = map[string]int64{}, map[string]int64{}, minSweep, math.MaxInt64
 }
 
 func (v *revocations) len() int { return len(v.users) + len(v.tokens) }
@@ -38,7 +39,9 @@ func (v *revocations) set(now int64, user, token string, left time.Duration) err
 		return nil
 	}
 	if !known && v.len() >= min(v.sweep, maxRevoked) {
-		v.expire(now)
+		if v.due <= now {
+			v.expire(now)
+		}
 		if v.len() >= maxRevoked {
 			return ErrTooManyRevoked
 		}
@@ -46,7 +49,9 @@ func (v *revocations) set(now int64, user, token string, left time.Duration) err
 	if !known {
 		v.bytes += int64(revokedBytes + len(name))
 	}
-	of[strings.Clone(name)] = now + min(int64(left), math.MaxInt64-now)
+	until := now + min(int64(left), math.MaxInt64-now)
+	v.due = min(v.due, until)
+	of[strings.Clone(name)] = until
 	return nil
 }
 
@@ -59,10 +64,13 @@ func (v *revocations) remove(of map[string]int64, name string) {
 
 // expire removes those whose time has passed. It is done again when there are twice as many as remain.
 func (v *revocations) expire(now int64) {
+	v.due = math.MaxInt64
 	for _, of := range [...]map[string]int64{v.users, v.tokens} {
 		for name, until := range of {
 			if until <= now {
 				v.remove(of, name)
+			} else {
+				v.due = min(v.due, until)
 			}
 		}
 	}

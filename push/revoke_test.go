@@ -147,3 +147,23 @@ func TestGhostsAreWalked(t *testing.T) {
 		}
 	}
 }
+
+// TestRevocationsSwept: those whose time has passed are looked for only if there are some, also when there is
+// no room.
+func TestRevocationsSwept(t *testing.T) {
+	var v revocations
+	v.init()
+	for i := range maxRevoked {
+		if err := v.set(0, fmt.Sprint(i), "", time.Hour); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	const unswept = minSweep + 1
+	v.sweep = unswept
+	if err := v.set(1, "", "t", time.Hour); err != ErrTooManyRevoked || v.sweep != unswept {
+		t.Errorf("%v, and all were looked at: %v", err, v.sweep != unswept)
+	}
+	if err := v.set(int64(time.Hour), "", "t", time.Hour); err != nil || v.len() != 1 {
+		t.Errorf("%d remain: %v", v.len(), err)
+	}
+}

@@ -21,6 +21,7 @@ type shard struct {
 	all          []*subscriber
 	cursor       int        // in all, of those that look for signs of life
 	inbox        []*message // published, and not yet given to the subscribers
+	inboxBytes   int64      // of them
 	ripe         int        // how many of them have waited for MaxDelay
 	later        bool       // a timer will empty the inbox
 	lists        []*list    // of the last match
@@ -137,10 +138,13 @@ func (sh *shard) post(m *message, r *Receipt) (posted bool) {
 	}
 	m.hold()
 	sh.inbox = append(sh.inbox, m)
+	sh.inboxBytes += int64(m.weight() + overhead)
 	if sh.exact() {
 		return true // the inbox is emptied at once, and the cost is known then
 	}
+	audience := 0
 	for _, l := range sh.lists {
+		audience += len(l.subs)
 		r.Delivered += len(l.subs) - l.behind
 		r.Queued += l.behind
 		if p := m.log.rule.Policy; p == DropNewest || p == Disconnect {
@@ -148,7 +152,20 @@ func (sh *shard) post(m *message, r *Receipt) (posted bool) {
 		}
 		r.Dropped += l.full
 	}
+	if n := len(sh.inbox); n > mostInbox || n > 1 && sh.inboxBytes > sh.hub.o.MaxBytes/16 {
+		sh.hurry(2 * audience) // more than came: it gets shorter
+	}
 	return true
+}
+
+// hurry hands over about so much of what waits, of what waits for MaxDelay all.
+func (sh *shard) hurry(room int) {
+	switch {
+	case sh.loop != nil:
+		sh.loop.hurry(room)
+	case len(sh.inbox) > 0:
+		sh.empty()
+	}
 }
 
 // exact reports whether the cost of a message is known when Publish returns.
@@ -193,7 +210,7 @@ func (sh *shard) empty() {
 		m.release()
 		sh.inbox[i] = nil
 	}
-	sh.inbox, sh.ripe = sh.inbox[:0], 0
+	sh.inbox, sh.inboxBytes, sh.ripe = sh.inbox[:0], 0, 0
 	if cap(sh.inbox) > 1024 {
 		sh.inbox = nil
 	}

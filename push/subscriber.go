@@ -46,6 +46,7 @@ type rare struct {
 	userAt, tokenAt      int32   // where it is among the others of user and token
 	member               *Member // nil if nobody asks who is here
 	watch                *watch  // nil if it does not ask who joins and leaves
+	beside               int     // see Hub.beside; 0 if it makes no difference
 	others               []place // of a subscriber with several filters, while live
 	why                  string  // see Ending.Reason
 	from                 string  // see Handler.Address
@@ -231,16 +232,10 @@ func (s *subscriber) drain(t *turn) {
 			}
 			s.gap(t, &format.Gap{From: s.lastID, To: to, Dropped: it.lost, Reason: "slow"})
 		}
-		f := it.m.frame(s.encoding)
-		t.frames = append(t.frames, f) // with the reference of the queue, unless it is long
-		room -= len(f.bytes())
 		if it.m.event.ID != "" {
 			s.lastID = it.m.event.ID
 		}
-		if f.long() {
-			f.of.hold()
-			it.m.release()
-		}
+		room -= t.add(it.m, s.encoding) // with the reference of the queue
 		s.shard.counts.delivered++
 	}
 	if q.len() > 0 {

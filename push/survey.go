@@ -188,7 +188,7 @@ func (p *presence) meet(c *gathering) telling {
 			delete(c.news, user)
 		}
 	}
-	c.stale()
+	p.stale(c)
 	t := p.audience(c)
 	t.events = append(t.events, p.here(c))
 	return t

@@ -40,6 +40,9 @@ const (
 	queueFirst = 1024
 	// hurried is about how many events are queued at a time because memory is short.
 	hurried = 16 * queueFirst
+	// mostInbox is how many events may wait for a loop, in a sixteenth of Options.MaxBytes: who publishes
+	// more hands over as many.
+	mostInbox = 4096
 )
 
 // start has the loop walk, unless it does already.
@@ -76,17 +79,7 @@ func (w *walk) step() *redline.Subscription {
 
 // visit returns the next subscriber of the batch, or one that wants a turn.
 func (w *walk) visit() *looped {
-	for len(w.lists) > 0 {
-		subs := w.lists[0].subs
-		if w.at = min(w.at, len(subs)); w.at == 0 {
-			w.lists = w.lists[1:]
-			if len(w.lists) > 0 {
-				w.at = len(w.lists[0].subs)
-			}
-			continue
-		}
-		w.at--
-		l := subs[w.at].sink.(*looped)
+	for l := w.another(); l != nil; l = w.another() {
 		first, last := w.batch[0].seq, w.batch[len(w.batch)-1].seq
 		switch {
 		case l.seen >= last:
@@ -110,6 +103,21 @@ func (w *walk) visit() *looped {
 		l.state &^= due
 		if l.at >= 0 {
 			return l
+		}
+	}
+	return nil
+}
+
+// another returns the next subscriber of the batch, or nil.
+func (w *walk) another() *looped {
+	for len(w.lists) > 0 {
+		subs := w.lists[0].subs
+		if w.at = min(w.at, len(subs)); w.at > 0 {
+			w.at--
+			return subs[w.at].sink.(*looped)
+		}
+		if w.lists = w.lists[1:]; len(w.lists) > 0 {
+			w.at = len(w.lists[0].subs)
 		}
 	}
 	return nil
@@ -171,8 +179,8 @@ func (w *walk) audience(m *message) (n int) {
 }
 
 // spread queues the events at the beginning of the inbox with their subscribers, which then
-// want a turn.
-func (w *walk) spread() {
+// want a turn. It returns how many events it has offered to how many.
+func (w *walk) spread() (offers int) {
 	done, room := 0, queueFirst
 	for _, m := range w.sh.inbox[:w.sh.ripe] {
 		if n := w.audience(m); done > 0 && n > room {
@@ -185,34 +193,44 @@ func (w *walk) spread() {
 		m.release()
 	}
 	w.taken(done)
+	return queueFirst - room
 }
 
 // hurry queues what the loop has not come to with its subscribers: what waits for a loop that is behind is bounded
-// by nothing, and a queue has its limits. It takes as much of the inbox as hurried allows.
-func (w *walk) hurry() {
-	if n := len(w.batch); n > 1 && n*w.audience(w.batch[0]) > hurried {
-		return // they are small, and the walk has to end first
-	}
+// by nothing, and a queue has its limits. It makes about so many offers: first of the batch, to those who were
+// not visited, and then of what came after it.
+func (w *walk) hurry(room int) {
 	if l := w.now; l != nil {
 		w.now = nil // its turn finds the batch in its queue
 		w.queue(l, 0)
 		l.wake()
 	}
-	for _, m := range w.batch {
-		w.sh.deliver(m) // to those who were not visited
+	for ; len(w.batch) > 0; room -= len(w.batch) {
+		if room <= 0 {
+			return
+		}
+		l := w.another()
+		if l == nil {
+			w.unload()
+			break
+		}
+		if last := w.batch[len(w.batch)-1].seq; l.seen < last {
+			w.queue(l, l.seen)
+			l.seen = last
+			l.wake()
+		}
 	}
-	w.lists = nil
-	w.unload()
-	w.sh.ripe = len(w.sh.inbox)
-	for room := hurried; w.sh.ripe > 0 && room > 0; {
-		room -= max(w.audience(w.sh.inbox[0]), 1)
-		w.spread()
+	for w.sh.ripe = len(w.sh.inbox); w.sh.ripe > 0 && room > 0; {
+		room -= max(w.spread(), 1)
 	}
 }
 
 // taken removes messages from the inbox.
 func (w *walk) taken(n int) {
 	in := w.sh.inbox
+	for _, m := range in[:n] {
+		w.sh.inboxBytes -= int64(m.weight() + overhead)
+	}
 	copy(in, in[n:])
 	clear(in[len(in)-n:])
 	w.sh.inbox, w.sh.ripe = in[:len(in)-n], w.sh.ripe-n
