@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +20,10 @@ func TestKilled(t *testing.T) {
 	script := fmt.Sprintf(`sh -c 'trap "" TERM; echo $$ >> %[1]s; while :; do sleep 1; done' & echo $$ >> %[1]s; wait`, file)
 	cmd := exec.Command("/proc/self/exe", watchVerb, "sh", "-c", script)
 	cmd.Stderr = os.Stderr
+	shown, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +35,19 @@ func TestKilled(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if err := cmd.Process.Kill(); err != nil {
+	watches := make(chan error, 1)
+	go func() {
+		lines := bufio.NewReader(shown)
+		_, err := lines.ReadString('\n') // what is watched
+		_, err2 := lines.ReadString('\n')
+		watches <- errors.Join(err, err2)
+	}()
+	select {
+	case err = <-watches: // the second line is a sample, and its guard knows of the command by then
+	case <-time.After(time.Minute):
+		err = errors.New("nothing is shown")
+	}
+	if err := errors.Join(err, cmd.Process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed

@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 			time.Sleep(time.Minute)
 			os.Exit(0)
 		case watchVerb:
-			o := Options{Command: os.Args[2:], Every: 50 * time.Millisecond, NoBPF: true}
-			fmt.Println(Run(context.Background(), o, Console{Out: io.Discard, Err: os.Stderr}))
+			o := Options{Command: os.Args[2:], Every: 50 * time.Millisecond, NoBPF: true, JSON: "-"}
+			fmt.Println(Run(context.Background(), o, Console{Out: os.Stdout, Err: os.Stderr}))
 			os.Exit(0)
 		}
 	}
